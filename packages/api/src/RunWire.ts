@@ -18,6 +18,7 @@ import {
   NodeRun as StoredNodeRun,
   PinnedOutputs,
   ParentRun as StoredParent,
+  RunBefore as StoredBefore,
   Run as StoredRun,
   StartSource,
   Viewport,
@@ -47,6 +48,15 @@ export const ParentRun = object("ParentRun", {
   depth: StoredParent.fields.depth.annotate({ description: "1 for a child of the root." }),
 })
 
+/** The run whose end started a run. */
+export const RunBefore = object("RunBefore", {
+  runId: StoredBefore.fields.runId,
+  depth: StoredBefore.fields.depth.annotate({
+    description:
+      "How many runs have followed each other: 1 for the first that a run's end started.",
+  }),
+})
+
 /** A run in a listing (specification 2.4). */
 export const RunItem = object("RunItem", {
   id: run.id,
@@ -71,6 +81,7 @@ export const RunItem = object("RunItem", {
   ),
   source: run.source,
   triggerId: optional(Schema.String, "The trigger that started it; absent if none did."),
+  after: optional(RunBefore, "The run whose end it follows; absent if it follows none."),
 })
 export type RunItem = typeof RunItem.Type
 

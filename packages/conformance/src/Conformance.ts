@@ -33,6 +33,7 @@ import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
 import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
 import { sessionStoreSuite } from "./internal/SessionStoreSuite.ts"
 import { type Transact, transactionSuite } from "./internal/TransactionSuite.ts"
+import { runEndSuite } from "./internal/RunEndSuite.ts"
 import { triggerStoreSuite } from "./internal/TriggerStoreSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
 import { valueStoreSuite } from "./internal/ValueStoreSuite.ts"
@@ -114,7 +115,10 @@ export const conformance = <E, R = never>(
       if (manifest.ports.includes("secrets")) secretStoreSuite(it)
       if (manifest.ports.includes("values")) valueStoreSuite(it)
       if (manifest.ports.includes("sessions")) sessionStoreSuite(it)
-      if (manifest.ports.includes("triggers")) triggerStoreSuite(it)
+      if (manifest.ports.includes("triggers")) {
+        triggerStoreSuite(it)
+        runEndSuite(it)
+      }
       if (transact !== undefined) transactionSuite(it, transact)
       absentPortSuite(it, manifest)
     },

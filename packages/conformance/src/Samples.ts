@@ -88,6 +88,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   triggerId: null,
   rerunOf: null,
   parent: null,
+  after: null,
   createdAt,
   values: {},
   inputOverrides: {},

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
+import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
@@ -292,6 +293,7 @@ describe("working", () => {
     await changed.getByRole("button", { name: /^Remove/ }).click()
     await dialog.getByRole("button", { name: "Remove" }).click()
     await page.getByText("Nothing starts it by itself").waitFor()
+    await followRuns(page)
     expect(seen.foreign).toEqual([])
   })
 

@@ -45,6 +45,19 @@ layer(over)("A session of some workflows", (it) => {
       const batch = { ids: [myRun, otherRun] }
       const { body } = yield* send("POST", `${root}/runs/batch`, { key, json: batch })
       assert.deepStrictEqual(ids(body.runs), [myRun])
+      const watching = (watch: string) => ({ type: "run_end", watch })
+      const triggers = `/workflows/${mine}/triggers`
+      const foreign = yield* send("POST", root + triggers, { key, json: watching(other) })
+      const nobody = yield* send("POST", root + triggers, { key, json: watching("wf_none") })
+      assert.deepStrictEqual([foreign.status, nobody.status], [400, 400])
+      assert.strictEqual(foreign.text.replaceAll(other, "wf_none"), nobody.text)
+      const made = yield* send("POST", `/api/v1${triggers}`, {
+        key: owner.key,
+        json: watching(other),
+      })
+      const change = `${triggers}/${made.body.id}`
+      assert.strictEqual(yield* status("PATCH", change, { into: { a: "output" } }), 400)
+      assert.strictEqual(yield* status("PATCH", change, { enabled: false }), 200)
       assert.strictEqual(yield* status("GET", "/runs?page=1"), 400)
       assert.strictEqual(yield* status("GET", "/keys"), 403)
       assert.strictEqual(yield* status("GET", "/secrets"), 403)

@@ -122,7 +122,10 @@ layer(Harness.layer)("listing by cursor", (it) => {
         const unknown = yield* list(owner, { source: "cli" })
         assert.deepStrictEqual(
           [unknown.status, unknown.body],
-          [400, { error: 'source: expected "ui", "mcp", "api", "schedule" or "webhook"' }],
+          [
+            400,
+            { error: 'source: expected "ui", "mcp", "api", "schedule", "webhook" or "run_end"' },
+          ],
         )
       }),
     )

@@ -17,6 +17,7 @@ import * as Sessions from "./internal/SessionStore.ts"
 import * as Triggers from "./internal/TriggerStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
+import { StoredTriggers } from "./internal/StoredTriggers.ts"
 import { StoredWorkflows } from "./internal/StoredWorkflows.ts"
 import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 
@@ -37,4 +38,12 @@ export const layer: Layer.Layer<Stores> = Layer.mergeAll(
   Sessions.layer,
   Triggers.layer,
   Layer.succeed(StoreManifest, manifest),
-).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, StoredWorkflows.layer)))
+).pipe(
+  Layer.provide(
+    Layer.mergeAll(
+      Accounts.layer,
+      Deliveries.layer,
+      Layer.provideMerge(StoredTriggers.layer, StoredWorkflows.layer),
+    ),
+  ),
+)

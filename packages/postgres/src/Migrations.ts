@@ -28,7 +28,7 @@ import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
-import { triggerTables, webhookTriggers } from "./internal/TriggerTables.ts"
+import { runEndTriggers, triggerTables, webhookTriggers } from "./internal/TriggerTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -275,6 +275,7 @@ const migrations = {
   "0015_child_runs": all(childRunTables),
   "0016_inbound_webhooks": all(webhookTriggers),
   "0017_processes": all(["ALTER TABLE runners ADD COLUMN process text"]),
+  "0018_run_ends": all(runEndTriggers),
 }
 
 const table = "millrace_migrations"

@@ -96,6 +96,7 @@ export const englishMessages = {
   childRun: (index: number, state: string) => `${index + 1}: ${state}`,
   moreChildRuns: "Show more child runs",
   startedByNode: (nodeId: string) => `Node “${nodeId}” of another run has started this run.`,
+  startedByEnd: "A trigger has started this run when another run ended.",
   openParent: "Open that run",
   runAgain: "Run again",
   runAgainHint: "Start the workflow as it is now with the values of this run",

@@ -41,7 +41,7 @@ export interface RunViewProps {
   readonly onOpenEditor?:
     | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
     | undefined
-  /** Called with the id of the run's parent, or of a run that it has started, to open that. */
+  /** Called with the id of a run that has started this one, or that it has started, to open it. */
   readonly onOpenRun?: ((runId: string) => void) | undefined
   /** Called when the viewer chooses another node, also by following. */
   readonly onSelect?: (nodeId: string | undefined) => void

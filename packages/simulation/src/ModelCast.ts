@@ -147,6 +147,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   triggerId: null,
   rerunOf: null,
   parent: null,
+  after: null,
   createdAt: timeOf(0),
   values: {},
   inputOverrides: {},

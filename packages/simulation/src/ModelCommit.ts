@@ -150,6 +150,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
     rootRunId: RunId.make("run_above"),
     depth: 1,
   },
+  after: { runId: RunId.make("run_ended"), depth: 1 },
   createdAt: Cast.timeOf(30),
   estimatedCredits: 1,
   maxCredits: 1,

@@ -16,6 +16,7 @@ import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
+import { RunEndTriggers } from "@millrace/core/engine/RunEndTriggers"
 import { Triggers } from "@millrace/core/engine/Triggers"
 import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -36,6 +37,7 @@ import {
   Scheduler,
   Scope,
 } from "effect"
+import { Digest } from "effect/crypto"
 import type { Dice } from "./ModelDice.ts"
 import { evaluator, secrets } from "./SimFlow.ts"
 import type { Journal } from "./SimJournal.ts"
@@ -93,7 +95,8 @@ const schedulesOf = ({ machine, triggers, wire }: ServerOptions) =>
   triggers === undefined
     ? Layer.empty
     : Schedules.layer.pipe(
-        Layer.provideMerge(Triggers.layer),
+        Layer.provideMerge(Layer.merge(Triggers.layer, RunEndTriggers.layer)),
+        Layer.provide(Digest.layerWebCrypto),
         Layer.provide(Layer.succeed(TriggerStore, wire.triggersOf(machine, triggers))),
       )
 

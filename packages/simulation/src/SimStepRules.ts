@@ -28,6 +28,7 @@ const started = [
   "singleNodeId",
   "rerunOf",
   "parent",
+  "after",
   "createdAt",
   "values",
   "inputOverrides",

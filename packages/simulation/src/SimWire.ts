@@ -172,6 +172,7 @@ export class Wire {
       list: (account, workflow) => read(triggers.list(account, workflow)),
       claimDue: (claim) => this.#send(machine, { _tag: "ClaimDue" }, triggers.claimDue(claim)),
       advance: (all) => this.#send(machine, { _tag: "Advance", all }, triggers.advance(all)),
+      finish: (ends) => change(triggers.finish(ends)),
     })
   }
 

@@ -43,7 +43,7 @@ export interface RunModel {
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "rerunOf" | "parent" | "createdAt")
-  | ("estimatedCredits" | "maxCredits" | "keyId" | "triggerId" | "webhook")
+  | ("estimatedCredits" | "maxCredits" | "keyId" | "triggerId" | "after" | "webhook")
   | ("values" | "inputOverrides" | "viewport" | "fence" | "messages")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
@@ -64,6 +64,7 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   maxCredits: run.maxCredits,
   keyId: run.keyId,
   triggerId: run.triggerId,
+  after: run.after,
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,

@@ -19,6 +19,9 @@ export type Schedule = typeof Wire.Schedule.Encoded
 /** An inbound webhook: an address at which another system starts runs. */
 export type InboundWebhook = typeof Wire.InboundWebhook.Encoded
 
+/** A trigger that starts a run when a run of another workflow ends. */
+export type RunEndTrigger = typeof Wire.RunEndTrigger.Encoded
+
 /** A schedule in a listing. */
 export type ScheduleItem = typeof Wire.ScheduleItem.Encoded
 
@@ -28,8 +31,11 @@ export type NewSchedule = Given<typeof Wire.CreateSchedule.Encoded>
 /** An inbound webhook to make. */
 export type NewInboundWebhook = Given<typeof Wire.CreateWebhook.Encoded>
 
+/** A trigger to make that follows the runs of another workflow. */
+export type NewRunEndTrigger = Given<typeof Wire.CreateRunEndTrigger.Encoded>
+
 /** A trigger to make. */
-export type NewTrigger = NewSchedule | NewInboundWebhook
+export type NewTrigger = NewSchedule | NewInboundWebhook | NewRunEndTrigger
 
 /** The fields to set of a trigger. */
 export type TriggerChange = Given<typeof Wire.UpdateTrigger.Encoded>
@@ -55,6 +61,15 @@ export interface Triggers {
    * if a start with its values would be refused.
    */
   create(workflowId: string, trigger: NewSchedule, options?: CallOptions): Promise<Schedule>
+  /**
+   * Makes a trigger that starts a run whenever a run of the workflow `watch` ends. Rejects with
+   * `INVALID_TRIGGER` if there is no such workflow, or it is the same one.
+   */
+  create(
+    workflowId: string,
+    trigger: NewRunEndTrigger,
+    options?: CallOptions,
+  ): Promise<RunEndTrigger>
   get(workflowId: string, triggerId: string, options?: CallOptions): Promise<Trigger>
   /** Sets the given fields. With other times it begins now: nothing before is caught up. */
   update(

@@ -7,6 +7,7 @@ import { JsonObject } from "@millrace/core/domain/Json"
 import { timesShown } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { InboundWebhook as StoredWebhook } from "@millrace/core/domain/InboundWebhook"
+import { RunEndTrigger as StoredRunEnd } from "@millrace/core/domain/RunEndTrigger"
 import { Schedule as StoredSchedule } from "@millrace/core/domain/Trigger"
 import { Schema } from "effect"
 import { body, object, optional } from "./Words.ts"
@@ -14,6 +15,7 @@ import { Identifier, isStorable } from "../Text.ts"
 
 const stored = StoredSchedule.fields
 const storedWebhook = StoredWebhook.fields
+const storedRunEnd = StoredRunEnd.fields
 
 const words = {
   cron: "A cron text of 5 fields, of 6 with seconds first, or of 7 with years last.",
@@ -49,10 +51,19 @@ const webhookWords = {
   into:
     "Where the value of each field of the Request node stands in a request: `body`, " +
     "`body.order.id`, `query.page`, `headers.x-github-event`, `method`. By default each field " +
-    "gets the field of the body that has its name.",
+    "gets the field of the body that has its name. Of a trigger that follows runs: `runId`, " +
+    "`workflowId`, `workflowName`, `status`, `errorMessage`, `finishedAt`, `output` or " +
+    "`output.order.id` of the run that has ended; by default each field gets what has its name.",
   dedupeHeader:
     "The header by which a sender names a message: requests with the same value start one run " +
     "within 24 hours. `webhook-id` by default where `verify` is `standard`, and else none.",
+}
+
+const runEndWords = {
+  watch: "The workflow whose runs it follows: another one, of the same account.",
+  on:
+    "The ends that start a run: `COMPLETED`, which is the default, `FAILED`, `CANCELED`. Runs of " +
+    "single nodes and child runs are not followed.",
 }
 
 /** The fields that a client sets. */
@@ -97,6 +108,28 @@ export const InboundWebhook = object("InboundWebhook", {
 })
 export type InboundWebhook = typeof InboundWebhook.Type
 
+/** A trigger that starts a run when a run of another workflow ends. */
+export const RunEndTrigger = object("RunEndTrigger", {
+  id: stored.id,
+  workflowId: stored.workflowId,
+  type: storedRunEnd.type,
+  watch: storedRunEnd.watch,
+  on: storedRunEnd.on,
+  into: storedRunEnd.into,
+  values: JsonObject,
+  enabled: stored.enabled,
+  createdAt: stored.createdAt,
+  updatedAt: stored.updatedAt,
+  lastAt: stored.lastAt.annotate({
+    description: "When the run ended that it has followed last.",
+  }),
+  lastRunId: stored.lastRunId.annotate({ description: "The run that it has started last." }),
+  missed: stored.missed.annotate({ description: "How many ends have started no run." }),
+  lastMissedAt: stored.lastMissedAt.annotate({ description: "The last of them." }),
+  lastError: stored.lastError.annotate({ description: "Why, in one sentence." }),
+})
+export type RunEndTrigger = typeof RunEndTrigger.Type
+
 /** A schedule in a listing. */
 export const ScheduleItem = object("ScheduleItem", {
   id: stored.id,
@@ -116,7 +149,7 @@ export const ScheduleItem = object("ScheduleItem", {
 })
 
 /** A trigger in a listing. */
-export const TriggerItem = Schema.Union([ScheduleItem, InboundWebhook])
+export const TriggerItem = Schema.Union([ScheduleItem, InboundWebhook, RunEndTrigger])
 export type TriggerItem = typeof TriggerItem.Type
 
 /** A schedule with its next times. */
@@ -126,13 +159,13 @@ export const Schedule = object("Schedule", {
 })
 
 /** A trigger; a schedule with its next times. */
-export const Trigger = Schema.Union([Schedule, InboundWebhook])
+export const Trigger = Schema.Union([Schedule, InboundWebhook, RunEndTrigger])
 export type Trigger = typeof Trigger.Type
 
 /** The triggers of a workflow. */
 export const Triggers = object("Triggers", { items: Schema.Array(TriggerItem) })
 
-const ofBoth = {
+const ofAll = {
   values: optional(settings.values, words.values),
   enabled: optional(settings.enabled, words.enabled),
 }
@@ -157,26 +190,45 @@ const ofWebhook = {
   dedupeHeader: optional(webhookSettings.dedupeHeader, webhookWords.dedupeHeader),
 }
 
+/** Places of a request or of a run; the trigger's type says of which. */
+const places = Schema.NullOr(Schema.Record(Schema.String, Schema.String))
+
 /** Body of a change of a trigger: the fields to set, those of its type. */
-export const UpdateTrigger = body("UpdateTrigger", { ...ofBoth, ...ofSchedule, ...ofWebhook })
+export const UpdateTrigger = body("UpdateTrigger", {
+  ...ofAll,
+  ...ofSchedule,
+  ...ofWebhook,
+  watch: optional(storedRunEnd.watch.check(isStorable), runEndWords.watch),
+  on: optional(storedRunEnd.on, runEndWords.on),
+  into: optional(places, webhookWords.into),
+})
 export type UpdateTrigger = typeof UpdateTrigger.Type
 
 /** Body of making a schedule: `cron` or `everySeconds`, and any other fields. */
 export const CreateSchedule = body("CreateSchedule", {
   type: stored.type,
-  ...ofBoth,
+  ...ofAll,
   ...ofSchedule,
 })
 
 /** Body of making an inbound webhook. */
 export const CreateWebhook = body("CreateWebhook", {
   type: storedWebhook.type,
-  ...ofBoth,
+  ...ofAll,
   ...ofWebhook,
 })
 
+/** Body of making a trigger that follows the runs of another workflow. */
+export const CreateRunEndTrigger = body("CreateRunEndTrigger", {
+  type: storedRunEnd.type,
+  watch: Identifier.annotate({ description: runEndWords.watch }),
+  ...ofAll,
+  on: optional(storedRunEnd.on, runEndWords.on),
+  into: optional(storedRunEnd.into, webhookWords.into),
+})
+
 /** Body of making a trigger. */
-export const CreateTrigger = Schema.Union([CreateSchedule, CreateWebhook])
+export const CreateTrigger = Schema.Union([CreateSchedule, CreateWebhook, CreateRunEndTrigger])
 export type CreateTrigger = typeof CreateTrigger.Type
 
 /** Path parameters of a trigger of a workflow. */

@@ -28,7 +28,8 @@ const create = described(
     "servers there are; the run names it. One that is on is refused where a start with its " +
     "values would be. What is refused later, such as for a lack of credits, is recorded as " +
     "missed. Or an inbound webhook: an address at which another system starts runs. The answer " +
-    "has the path of the address, and nothing shows it again.",
+    "has the path of the address, and nothing shows it again. Or `run_end`: each run of another " +
+    "workflow that ends starts one run. At most 10 runs follow each other in this way.",
   HttpApiEndpoint.post("create", "/", {
     params: IdParams,
     payload: CreateTrigger,
@@ -72,7 +73,7 @@ const readdress = described(
 
 const remove = described(
   "Remove a trigger",
-  "Its runs stay. A trigger is also gone with its workflow.",
+  "Its runs stay. A trigger is also gone with its workflow, and with the one that it watches.",
   HttpApiEndpoint.delete("remove", "/:triggerId", {
     params: TriggerParams,
     success: HttpApiSchema.NoContent,
@@ -85,5 +86,9 @@ export class TriggersApi extends HttpApiGroup.make("triggers")
   .add(list, create, get, update, readdress, remove)
   .prefix("/workflows/:id/triggers")
   .annotateMerge(
-    titled("Triggers", "What starts runs of a workflow by itself: schedules and inbound webhooks."),
+    titled(
+      "Triggers",
+      "What starts runs of a workflow by itself: schedules, inbound webhooks, and ends of " +
+        "runs of other workflows.",
+    ),
   ) {}

@@ -66,6 +66,7 @@ const newRuns = (it: Tests): void => {
           rootRunId: RunId.make("run_root"),
           depth: 2,
         },
+        after: { runId: RunId.make("run_ended"), depth: 3 },
         owner: samples.runner(),
         startedAt: Samples.epoch + 5,
         viewport: { x: -1.5, y: 2, zoom: 0.25 },

@@ -58,8 +58,13 @@ export type RunMode = typeof RunMode.Type
 /** Who a start can say that it comes from (specification 4.5). */
 export const StartSource = Schema.Literals(["ui", "mcp", "api"])
 
-/** Who asked for the run. Only the engine itself starts one by `schedule` or `webhook`. */
-export const RunSource = Schema.Literals([...StartSource.literals, "schedule", "webhook"])
+/** Who asked for the run. Only the engine itself starts one by what is no {@link StartSource}. */
+export const RunSource = Schema.Literals([
+  ...StartSource.literals,
+  "schedule",
+  "webhook",
+  "run_end",
+])
 export type RunSource = typeof RunSource.Type
 
 /** The part of the canvas that the client showed. It is stored and returned, without effect. */
@@ -172,6 +177,14 @@ export const ParentRun = Schema.Struct({
 })
 export type ParentRun = typeof ParentRun.Type
 
+/** The run whose end started a run, by a trigger. */
+export const RunBefore = Schema.Struct({
+  runId: RunId,
+  /** How many runs have followed each other: 1 for the first that a run's end has started. */
+  depth: Schema.Int,
+})
+export type RunBefore = typeof RunBefore.Type
+
 /** One execution of a workflow. */
 export const Run = Schema.Struct({
   id: RunId,
@@ -194,6 +207,8 @@ export const Run = Schema.Struct({
   keyId: Schema.NullOr(KeyId),
   /** The trigger that started it; `null` if none did. */
   triggerId: Schema.NullOr(TriggerId),
+  /** The run whose end it follows; `null` if it follows none. */
+  after: Schema.NullOr(RunBefore),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),

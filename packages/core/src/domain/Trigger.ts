@@ -1,5 +1,6 @@
 /**
- * Triggers: what starts runs of a workflow by itself. There are schedules and inbound webhooks.
+ * Triggers: what starts runs of a workflow by itself. There are schedules, inbound webhooks, and
+ * those that follow the runs of another workflow.
  *
  * Guarantees: the run of a time has the same id wherever and however often it is started. Leaves
  * out: when a cron text is due; a {@link Calendar} says that.
@@ -15,8 +16,10 @@ import {
   lastTriggerTime,
   timezoneLength,
 } from "./Limits.ts"
+import type { RunEndTrigger } from "./RunEndTrigger.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { TriggerFacts } from "./TriggerFacts.ts"
 
 const seconds = (minimum: number, maximum: number) =>
   Schema.Int.check(
@@ -78,14 +81,7 @@ export const Schedule = Schema.Struct({
   updatedAt: Timestamp,
   /** The next time; `null` if there is none, or it is switched off. */
   nextAt: Schema.NullOr(Timestamp),
-  /** The time that started a run last. */
-  lastAt: Schema.NullOr(Timestamp),
-  lastRunId: Schema.NullOr(RunId),
-  /** How many times have started no run. */
-  missed: Schema.Int,
-  /** The last of them, and why. */
-  lastMissedAt: Schema.NullOr(Timestamp),
-  lastError: Schema.NullOr(Schema.String),
+  ...TriggerFacts.fields,
   /** When a process may take it: with the next time, or when a lease runs out. */
   dueAt: Schema.NullOr(Timestamp),
   /** Raised by every change and every claim; a write with an older one is refused. */
@@ -94,17 +90,7 @@ export const Schedule = Schema.Struct({
 export type Schedule = typeof Schedule.Type
 
 /** What starts runs of a workflow by itself. */
-export type Trigger = Schedule | InboundWebhook
-
-/** The fields of a schedule that has started nothing. */
-export const neverStarted = {
-  lastAt: null,
-  lastRunId: null,
-  missed: 0,
-  lastMissedAt: null,
-  lastError: null,
-  fence: 0,
-} satisfies Partial<Schedule>
+export type Trigger = Schedule | InboundWebhook | RunEndTrigger
 
 /** Characters of an id behind the time that it begins with: the random part of a UUID. */
 const randomPart = 22

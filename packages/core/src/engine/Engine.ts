@@ -26,6 +26,7 @@ import { InboundWebhooks } from "./InboundWebhooks.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Quarantine } from "./Quarantine.ts"
+import { RunEndTriggers } from "./RunEndTriggers.ts"
 import { Runner } from "./Runner.ts"
 import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
@@ -52,6 +53,7 @@ export type Engine =
   | Quarantine
   | Triggers
   | InboundWebhooks
+  | RunEndTriggers
   | Runner
   | RunNotifier
   | Ids
@@ -92,7 +94,10 @@ export const layer: Layer.Layer<
   Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
 > = Layer.mergeAll(
   Workflows.layer,
-  Layer.provideMerge(Layer.merge(Triggers.layer, InboundWebhooks.layer), Runs.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(Triggers.layer, InboundWebhooks.layer, RunEndTriggers.layer),
+    Runs.layer,
+  ),
   RunViews.layer,
   Keys.layer,
   Sessions.layer,

@@ -15,15 +15,13 @@ import { TriggerId } from "../domain/Id.ts"
 import type { InboundWebhook, WebhookSettings } from "../domain/InboundWebhook.ts"
 import { addressPrefix } from "../domain/InboundWebhook.ts"
 import { triggerWriteAttempts } from "../domain/Limits.ts"
-import type { Workflow } from "../domain/Workflow.ts"
-import { settingsOf } from "../domain/Workflow.ts"
-import { fieldsOf } from "../graph/Request.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
+import { requestFieldsOf } from "./internal/RequestFields.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 import { valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, settled } from "./internal/WebhookForm.ts"
@@ -227,22 +225,13 @@ const verify = (services: Services): InboundWebhooks["Service"]["verify"] =>
     return yield* services.isFromSender(webhook.verify, Redacted.value(secret), request, now)
   })
 
-/** The fields that a workflow declares in its request node. */
-const declaredBy = ({ types }: Services, { nodes }: Workflow) => {
-  const all = types.all()
-  const request = nodes.find(
-    (node) => all.get(node.type)?.role === "request" && !settingsOf(node).disabled,
-  )
-  return request === undefined ? [] : fieldsOf(settingsOf(request))
-}
-
 const start = (services: Services): InboundWebhooks["Service"]["start"] =>
   Effect.fn("InboundWebhooks.start")(function* (webhook, request, body) {
     const { runs, workflows } = services
     const { accountId, dedupeHeader, id: triggerId, workflowId } = webhook
     const found = yield* workflows.find(accountId, workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId })
-    const values = valuesOf(webhook, declaredBy(services, found.value), request, body)
+    const values = valuesOf(webhook, requestFieldsOf(services.types, found.value), request, body)
     if (values === undefined) return undefined
     const asked = { workflowId, values, source: "webhook" as const, triggerId }
     const told = dedupeHeader === null ? undefined : request.headers[dedupeHeader]

@@ -102,6 +102,7 @@ const triggers: Members<TriggerStore["Service"]> = {
   list: "method",
   claimDue: "method",
   advance: "method",
+  finish: "method",
 }
 
 /** A port whose every method fails. */

@@ -310,7 +310,7 @@ const startOf = Effect.fnUntraced(function* (
     const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
     const expected = { _tag: "New" as const, definition, idempotencyKey, isCurrent }
     const stored = runs.commit({ ...commit, nodeRuns, expected })
-    return Effect.map(stored, () => notifier.tell(id, account))
+    return Effect.map(stored, () => notifier.tell(commit.run))
   }
 
   if (isWithin || !runner.takeSlot(account)) {

@@ -1,11 +1,11 @@
 /**
- * Starts runs when schedules are due.
+ * Starts runs when schedules are due, and when runs have ended that triggers follow.
  *
  * Guarantees: the run of a time is started once, over any number of processes, crashes and pauses:
  * its id follows from the trigger and the time, and a store has an id once. A time that has a run
  * is never recorded as missed. What a refused start would have started is, with the sentence of the
- * refusal. A process looks for due schedules once a second at most, and every few seconds if none
- * is due before. Leaves out: which times a schedule has.
+ * refusal. A process looks for what is due once a second at most, and every few seconds if nothing
+ * is due before. Leaves out: which times a schedule has, and what a run gets that follows another.
  */
 import { Clock, Duration, Effect, Layer, Queue, Result } from "effect"
 import type { RunId } from "../domain/Id.ts"
@@ -26,10 +26,12 @@ import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
-import type { TriggerAdvance } from "../ports/TriggerStore.ts"
+import type { ClaimedEnd, TriggerAdvance } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { dueTimesOf } from "./internal/ScheduleTimes.ts"
+import { RunEndTriggers } from "./RunEndTriggers.ts"
 import { Runner } from "./Runner.ts"
+import { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
 import { monotonicMillis } from "./StoreClock.ts"
 import { Triggers } from "./Triggers.ts"
@@ -39,6 +41,8 @@ const tooLate = "It was not started within a minute: no server was there, or the
 const servicesOf = Effect.all({
   store: TriggerStore,
   triggers: Triggers,
+  runEnds: RunEndTriggers,
+  notifier: RunNotifier,
   runs: Runs,
   runStore: RunStore,
   runner: Runner,
@@ -163,12 +167,27 @@ const take = Effect.fnUntraced(function* (
   return { id, fence, nextAt, dueAt, missed: trigger.missed - claimed.missed, ...facts }
 })
 
+/** Starts the runs that follow these ends, which are claimed until `leaseEnd`. */
+const follow = Effect.fnUntraced(function* (
+  { clock, runEnds, store }: Services,
+  ends: ReadonlyArray<ClaimedEnd>,
+  leaseEnd: number,
+) {
+  const started = (end: ClaimedEnd) =>
+    monotonicMillis(clock) >= leaseEnd ? Effect.undefined : runEnds.start(end)
+  const all = yield* Effect.forEach(ends, (end) => Effect.suspend(() => started(end)), {
+    concurrency: triggersAtOnce,
+  })
+  const finished = all.flatMap((each) => each ?? [])
+  if (finished.length > 0) yield* store.finish(finished)
+})
+
 /** Takes what is due. The time by the store's clock, and when something is due next. */
 const look = Effect.fnUntraced(function* (services: Services) {
   const { clock, store } = services
   const leaseEnd = monotonicMillis(clock) + triggerLeaseMillis
   const limit = triggersPerClaim
-  const { nextDueAt, now, triggers } = yield* store.claimDue({
+  const { ends, nextDueAt, now, triggers } = yield* store.claimDue({
     limit,
     leaseMillis: triggerLeaseMillis,
   })
@@ -183,8 +202,10 @@ const look = Effect.fnUntraced(function* (services: Services) {
   }
   const advances = yield* Effect.forEach(triggers, taken, { concurrency: triggersAtOnce })
   if (advances.length > 0) yield* store.advance(advances)
+  yield* follow(services, ends, leaseEnd)
   const dues = [nextDueAt, ...advances.map(({ dueAt }) => dueAt)].flatMap((due) => due ?? [])
-  return { now, nextAt: triggers.length === limit ? now : Math.min(...dues) }
+  const isMore = triggers.length === limit || ends.length === limit
+  return { now, nextAt: isMore ? now : Math.min(...dues) }
 })
 
 const secondMillis = 1_000
@@ -199,13 +220,13 @@ const nextLook = (now: Timestamp, nextAt: Timestamp): Timestamp => {
 const run = Effect.gen(function* () {
   if (!(yield* StoreManifest).ports.includes("triggers")) return
   const services = yield* servicesOf
-  const { clock, runner, triggers } = services
+  const { clock, notifier, runner, triggers } = services
   const looked = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
     const rest = { now, nextAt: Number.POSITIVE_INFINITY }
     if (runner.status().isDraining) return Effect.succeed(rest)
     return Effect.catchCause(look(services), (cause) =>
-      Effect.as(Effect.logWarning("could not look for due schedules", cause), rest),
+      Effect.as(Effect.logWarning("could not look for due triggers", cause), rest),
     )
   })
   const sleepUntil = (time: Timestamp) =>
@@ -213,16 +234,17 @@ const run = Effect.gen(function* () {
   const turn = Effect.gen(function* () {
     const { nextAt, now } = yield* looked
     const slept = Effect.as(sleepUntil(nextLook(now, nextAt)), false)
-    // One that was just made may be due before those that were known.
+    // One that was just made, or waits for an end, may be due before those that were known.
     const changed = Effect.as(Queue.take(triggers.changes), true)
-    if (yield* Effect.race(slept, changed)) yield* sleepUntil(nextLook(now, now + 1))
+    const ended = Effect.as(Queue.take(notifier.ends), true)
+    if (yield* Effect.raceAll([slept, changed, ended])) yield* sleepUntil(nextLook(now, now + 1))
   })
   yield* Effect.forkScoped(Effect.forever(turn))
 })
 
-/** Starts runs on schedule as long as the layer's scope is open, if the store has triggers. */
+/** Starts runs by triggers as long as the layer's scope is open, if the store has triggers. */
 export const layer: Layer.Layer<
   never,
   never,
-  TriggerStore | StoreManifest | Triggers | Runs | RunStore | Runner
+  TriggerStore | StoreManifest | Triggers | RunEndTriggers | RunNotifier | Runs | RunStore | Runner
 > = Layer.effectDiscard(run)

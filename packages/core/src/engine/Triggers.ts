@@ -3,7 +3,7 @@
  *
  * Guarantees: a schedule that is on has a next time, and a start with its values would be accepted
  * now. A change of when it is due begins now: nothing that passed before is caught up. Leaves out:
- * starting runs, which {@link Schedules} does; and inbound webhooks, which have a service.
+ * starting runs, which {@link Schedules} does; and triggers of other types, which have services.
  */
 import { Clock, Context, Effect, Layer, Option, Queue, Schema } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
@@ -13,7 +13,9 @@ import { plain, quoted } from "../domain/Quote.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Schedule, Timing, Trigger } from "../domain/Trigger.ts"
 import type { InboundWebhook } from "../domain/InboundWebhook.ts"
-import { dueAtOf, neverStarted } from "../domain/Trigger.ts"
+import type { RunEndTrigger } from "../domain/RunEndTrigger.ts"
+import { dueAtOf } from "../domain/Trigger.ts"
+import { neverStarted } from "../domain/TriggerFacts.ts"
 import type { Calendar } from "../ports/Calendar.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { StorageError } from "../ports/StorageError.ts"
@@ -73,7 +75,10 @@ export class Triggers extends Context.Service<
     readonly remove: (key: TriggerKey) => Effect.Effect<void, TriggerNotFound | StorageError>
     readonly get: (
       key: TriggerKey,
-    ) => Effect.Effect<ShownSchedule | InboundWebhook, TriggerNotFound | StorageError>
+    ) => Effect.Effect<
+      ShownSchedule | InboundWebhook | RunEndTrigger,
+      TriggerNotFound | StorageError
+    >
     /** The triggers of a workflow, the oldest first. */
     readonly list: (
       account: AccountId,

@@ -70,6 +70,9 @@ export interface StartedRun extends Pick<RunCommit, "run" | "credits"> {
  *   `takeOver` and `requeue` change the owner otherwise;
  * - the losses, unless it clears them.
  *
+ * A commit that ends a run also stores, for every trigger that `RunEndTrigger.follows` it, that
+ * this end waits: then `TriggerStore.claimDue` finds it.
+ *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
 export interface RunCommit {

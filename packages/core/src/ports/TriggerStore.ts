@@ -1,6 +1,6 @@
 /**
- * The port for triggers. A store keeps them, and says which schedules are due, and which webhook
- * has an address.
+ * The port for triggers. A store keeps them, and says which schedules are due, which ends of runs
+ * wait for triggers that follow them, and which webhook has an address.
  *
  * Guarantees: a trigger belongs to a workflow, and is gone with it. A trigger that is claimed is
  * claimed by one process, until its lease runs out by the store's clock. Whoever writes names the
@@ -9,10 +9,12 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
-import type { AccountId, TriggerId, WorkflowId } from "../domain/Id.ts"
+import type { AccountId, RunId, TriggerId, WorkflowId } from "../domain/Id.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { InboundWebhook } from "../domain/InboundWebhook.ts"
+import type { RunEndTrigger } from "../domain/RunEndTrigger.ts"
 import type { Schedule, Trigger } from "../domain/Trigger.ts"
+import type { TriggerFacts } from "../domain/TriggerFacts.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** A trigger of a workflow of an account. */
@@ -24,9 +26,19 @@ export interface TriggerKey {
 
 /** How to claim. */
 export interface TriggerClaim {
-  /** With 0 nothing is claimed. */
+  /** Of schedules, and of ends. With 0 nothing is claimed. */
   readonly limit: number
   readonly leaseMillis: number
+}
+
+/** The end of a run for which a trigger is to start one. */
+export interface ClaimedEnd {
+  readonly triggerId: TriggerId
+  readonly runId: RunId
+  /** Raised by every claim; only the last claim may finish it. */
+  readonly fence: number
+  /** The trigger as it is now; `null` if it is gone. */
+  readonly trigger: RunEndTrigger | null
 }
 
 /** What a claim has taken. */
@@ -35,6 +47,8 @@ export interface ClaimedTriggers {
   readonly now: Timestamp
   /** The triggers with their new fences, those that were due first first. */
   readonly triggers: ReadonlyArray<Schedule>
+  /** The ends that wait, those that were due first first. */
+  readonly ends: ReadonlyArray<ClaimedEnd>
   /** When the next of the others is due, later than `now`; `null` if none is. */
   readonly nextDueAt: Timestamp | null
 }
@@ -46,6 +60,13 @@ export interface TriggerAdvance
     Partial<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
   /** How many more times have started no run. */
   readonly missed: number
+}
+
+/** What became of a claimed end. What is absent of the trigger's facts stays. */
+export interface FinishedEnd
+  extends Pick<ClaimedEnd, "triggerId" | "runId" | "fence">, Partial<Omit<TriggerFacts, "missed">> {
+  /** 1 if it has started no run although the trigger follows it. */
+  readonly missed: 0 | 1
 }
 
 /** The workflow has as many triggers as it may. Nothing was stored. */
@@ -61,13 +82,14 @@ export class TriggerStore extends Context.Service<
   TriggerStore,
   {
     /**
-     * Stores a new trigger. False: the account has no such workflow. A workflow never has more than
-     * `triggersPerWorkflow`.
+     * Stores a new trigger. False: the account has no such workflow, or none that the trigger would
+     * watch. A workflow never has more than `triggersPerWorkflow`.
      */
     readonly insert: (trigger: Trigger) => Effect.Effect<boolean, TooManyTriggers | StorageError>
     /**
      * Replaces a trigger if its fence is still the given one, and raises the fence. What became of
-     * its times stays as it is stored. False: it has another fence, or is gone.
+     * its times stays as it is stored. False: it has another fence, or is gone. If it is switched
+     * off, the ends that wait for it are forgotten.
      */
     readonly replace: (trigger: Trigger) => Effect.Effect<boolean, StorageError>
     /** Removes a trigger. False: there was none. */
@@ -86,8 +108,8 @@ export class TriggerStore extends Context.Service<
       workflowId: WorkflowId,
     ) => Effect.Effect<ReadonlyArray<Trigger>, StorageError>
     /**
-     * Claims schedules of all accounts that are due: their fences are raised, and they are due
-     * again when the lease has run out.
+     * Claims schedules of all accounts that are due, and ends of runs that wait for triggers: their
+     * fences are raised, and they are due again when the lease has run out.
      */
     readonly claimDue: (claim: TriggerClaim) => Effect.Effect<ClaimedTriggers, StorageError>
     /**
@@ -95,5 +117,10 @@ export class TriggerStore extends Context.Service<
      * What an advance leaves out stays.
      */
     readonly advance: (advances: ReadonlyArray<TriggerAdvance>) => Effect.Effect<void, StorageError>
+    /**
+     * Forgets those of these ends that still have the fence of their claim, and notes on their
+     * triggers what became of them.
+     */
+    readonly finish: (ends: ReadonlyArray<FinishedEnd>) => Effect.Effect<void, StorageError>
   }
 >()("@millrace/core/ports/TriggerStore") {}

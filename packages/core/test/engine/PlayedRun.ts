@@ -68,6 +68,7 @@ export const newRun: Run = {
   triggerId: null,
   rerunOf: null,
   parent: null,
+  after: null,
   createdAt: 0,
   values: {},
   inputOverrides: {},

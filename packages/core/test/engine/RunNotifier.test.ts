@@ -2,24 +2,32 @@
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Queue, Scope } from "effect"
 
 const [one, two] = [RunId.make("run_1"), RunId.make("run_2")]
 const mine = AccountId.make("acc_mine")
+
+const runOf = (id: RunId, accountId = mine) => ({
+  id,
+  accountId,
+  mode: "full" as const,
+  parent: null,
+  status: "RUNNING" as const,
+})
 
 describe("RunNotifier", () => {
   it.effect("tells every listener of the run, as often as it listens, and no other one", () =>
     Effect.gen(function* () {
       const notifier = yield* RunNotifier
-      notifier.tell(one, mine)
+      notifier.tell(runOf(one))
       const heard: Array<string> = []
       const twice = () => void heard.push("twice")
       yield* notifier.listen(one, twice)
       yield* notifier.listen(one, twice)
       yield* notifier.listen(two, () => void heard.push("other"))
-      notifier.tell(RunId.make("run_3"), mine)
+      notifier.tell(runOf(RunId.make("run_3")))
       assert.deepStrictEqual(heard, [])
-      notifier.tell(one, mine)
+      notifier.tell(runOf(one))
       assert.deepStrictEqual(heard, ["twice", "twice"])
     }).pipe(Effect.provide(RunNotifier.layer)),
   )
@@ -33,9 +41,9 @@ describe("RunNotifier", () => {
       yield* Effect.provideService(listen("gone"), Scope.Scope, scope)
       yield* listen("stays")
       yield* Scope.close(scope, Exit.void)
-      notifier.tell(one, mine)
+      notifier.tell(runOf(one))
       yield* listen("later")
-      notifier.tell(one, mine)
+      notifier.tell(runOf(one))
       assert.deepStrictEqual(heard, ["stays", "stays", "later"])
     }).pipe(Effect.provide(RunNotifier.layer)),
   )
@@ -45,10 +53,22 @@ describe("RunNotifier", () => {
       const notifier = yield* RunNotifier
       const heard: Array<string> = []
       yield* notifier.listen(mine, () => void heard.push("mine"))
-      notifier.tell(one, mine)
-      notifier.tell(two, mine)
-      notifier.tell(one, AccountId.make("acc_other"))
+      notifier.tell(runOf(one))
+      notifier.tell(runOf(two))
+      notifier.tell(runOf(one, AccountId.make("acc_other")))
       assert.deepStrictEqual(heard, ["mine", "mine"])
+    }).pipe(Effect.provide(RunNotifier.layer)),
+  )
+
+  it.effect("has something once runs have ended that triggers may follow", () =>
+    Effect.gen(function* () {
+      const notifier = yield* RunNotifier
+      const ended = { ...runOf(one), status: "FAILED" as const }
+      notifier.tell(runOf(one))
+      notifier.tell({ ...ended, mode: "single" })
+      assert.strictEqual(yield* Queue.size(notifier.ends), 0)
+      for (const run of [ended, { ...ended, mode: "rerun" as const }]) notifier.tell(run)
+      assert.strictEqual(yield* Queue.size(notifier.ends), 1)
     }).pipe(Effect.provide(RunNotifier.layer)),
   )
 })

@@ -1,9 +1,12 @@
 /**
- * Schedules of several processes on one store: each time starts one run, whatever goes wrong.
+ * Triggers of several processes on one store: each time, and each end of a run that is followed,
+ * starts one run, whatever goes wrong.
  */
 import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
+import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { RunEndTriggers } from "@millrace/core/engine/RunEndTriggers"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
@@ -14,9 +17,19 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Digest } from "effect/crypto"
 import { TestClock } from "effect/testing"
+import { createHash } from "node:crypto"
 import { account, node, save, shared, types } from "./TestEngine.ts"
+
+const hash = (data: Uint8Array) => createHash("sha256").update(data)
+
+/** At once, because the test's clock waits for nothing real. */
+const digest = Layer.succeed(Digest.Digest, {
+  digest: (_, data) => Effect.sync(() => new Uint8Array(hash(data).digest())),
+  digestHex: (_, data) => Effect.sync(() => hash(data).digest("hex")),
+})
 
 type Wrap = <A, E>(write: Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 
@@ -40,14 +53,15 @@ const boot = Effect.fnUntraced(function* (wrap: Wrap = asIs, keep: Wrap = asIs) 
       ...triggers,
       claimDue: (claim) => wrap(triggers.claimDue(claim)),
       advance: (advances) => wrap(triggers.advance(advances)),
+      finish: (ends) => wrap(triggers.finish(ends)),
     }),
   )
   const engine = Schedules.layer.pipe(
-    Layer.provideMerge(Triggers.layer),
+    Layer.provideMerge(Layer.merge(Triggers.layer, RunEndTriggers.layer)),
     Layer.provideMerge(Layer.mergeAll(Workflows.layer, Runs.layer)),
     Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
-    Layer.provide(GraphCache.layer),
+    Layer.provide([GraphCache.layer, LargeValues.layer, digest]),
     Layer.provide(NodeTypes.layer(...types)),
     Layer.provide(stores),
   )
@@ -56,6 +70,10 @@ const boot = Effect.fnUntraced(function* (wrap: Wrap = asIs, keep: Wrap = asIs) 
 })
 
 const minute = 60_000
+
+/** A new workflow of a process. */
+const saved = ({ context }: { readonly context: Context.Context<Workflows> }) =>
+  Effect.provide(save([node("a", "pass")]), context)
 
 /** A schedule of every minute. */
 const everyMinute = Effect.gen(function* () {
@@ -189,6 +207,53 @@ describe("Schedules", () => {
       yield* other.stop
     }).pipe(Effect.provide(shared())),
   )
+
+  for (const [name, fault] of Object.entries(faults)) {
+    it.effect(`start one run after an end where a process ${name} any of its writes`, () =>
+      Effect.gen(function* () {
+        let index = 0
+        for (let isHit = true; isHit; index++) {
+          const trial = Effect.gen(function* () {
+            let count = 0
+            let isDead = false
+            const wrap: Wrap = (write) =>
+              Effect.suspend(() => {
+                if (isDead) return Effect.never
+                if (count++ !== index) return write
+                isDead = name.startsWith("dies")
+                return fault(write as Effect.Effect<unknown>)
+              })
+            const one = yield* boot(wrap, (write) =>
+              Effect.suspend(() => (isDead ? Effect.never : write)),
+            )
+            const other = yield* boot()
+            const [first, second] = [yield* saved(other), yield* saved(other)]
+            const { create } = Context.get(other.context, RunEndTriggers)
+            const trigger = yield* create(account, second.id, { watch: first.id })
+            const { start } = Context.get(one.context, Runs)
+            yield* Effect.forkDetach(Effect.ignore(start(account, { workflowId: first.id })))
+            yield* TestClock.adjust("89 seconds")
+            const { items } = yield* (yield* RunStore).list({ account, limit: 10 })
+            const begun = items.filter(({ source }) => source === "api").map(({ id }) => id)
+            const followers = items.filter(({ source }) => source === "run_end")
+            assert.deepStrictEqual(
+              followers.map(({ after, status }) => `${after?.runId} ${status}`),
+              begun.map((id) => `${id} COMPLETED`),
+              `write ${index}`,
+            )
+            const noted = Option.getOrThrow(yield* (yield* TriggerStore).find(trigger))
+            const last = noted.type === "run_end" ? noted.lastRunId : undefined
+            assert.strictEqual(last, followers[0]?.id ?? null, `write ${index}`)
+            yield* Effect.forkDetach(one.stop)
+            yield* other.stop
+            return count > index && index < 16
+          })
+          isHit = yield* Effect.provide(trial, shared())
+        }
+        assert.isAbove(index, 5)
+      }),
+    )
+  }
 
   it.effect("share what is due, and start each time once", () =>
     Effect.gen(function* () {

@@ -20,6 +20,7 @@ const sources: Readonly<Record<Source, string>> = {
   mcp: "Assistant",
   schedule: "Schedule",
   webhook: "Webhook",
+  run_end: "End of a run",
 }
 
 const isSource = (text: string | null): text is Source =>

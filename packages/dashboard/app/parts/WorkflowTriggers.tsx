@@ -1,11 +1,19 @@
 /**
- * What starts runs of a workflow by itself: its schedules and its inbound webhooks.
+ * What starts runs of a workflow by itself: its schedules, its inbound webhooks, and the ends of
+ * runs of other workflows.
  */
-import type { InboundWebhook, ScheduleItem, TriggerItem } from "@millrace/api/PromiseClient"
+import type {
+  InboundWebhook,
+  RunEndTrigger,
+  ScheduleItem,
+  TriggerItem,
+} from "@millrace/api/PromiseClient"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { client, serverUrl } from "../Console.ts"
 import { Listed } from "./Listed.tsx"
+import { RunEndForm } from "./RunEndForm.tsx"
+import { RunEndTable } from "./RunEndTable.tsx"
 import { ScheduleForm } from "./ScheduleForm.tsx"
 import { ScheduleTable } from "./ScheduleTable.tsx"
 import { ShownOnce } from "./ShownOnce.tsx"
@@ -14,6 +22,7 @@ import { WebhookForm } from "./WebhookForm.tsx"
 import { WebhookTable } from "./WebhookTable.tsx"
 
 const isSchedule = (item: TriggerItem): item is ScheduleItem => item.type === "schedule"
+const isRunEnd = (item: TriggerItem): item is RunEndTrigger => item.type === "run_end"
 const isWebhook = (item: TriggerItem): item is InboundWebhook => item.type === "webhook"
 
 /** The tab. */
@@ -29,6 +38,7 @@ export const WorkflowTriggers = ({
   const [path, setPath] = useState<string>()
   const items = query.data ?? []
   const [schedules, webhooks] = [items.filter(isSchedule), items.filter(isWebhook)]
+  const runEnds = items.filter(isRunEnd)
   const onSaved = () => refreshTriggers(id)
   const close = () => setMaking(undefined)
   return (
@@ -41,22 +51,28 @@ export const WorkflowTriggers = ({
           <button type="button" onClick={() => setMaking("webhook")}>
             New webhook
           </button>
+          <button type="button" onClick={() => setMaking("run_end")}>
+            After a run
+          </button>
         </p>
       )}
       <Listed
         query={query}
         count={items.length}
         empty={
-          "Nothing starts it by itself. A schedule does, by a cron text or an interval, and a " +
-          "webhook, when another system calls its address."
+          "Nothing starts it by itself. A schedule does, by a cron text or an interval, a " +
+          "webhook, when another system calls its address, and so does the end of a run of " +
+          "another workflow."
         }
       >
         {schedules.length > 0 && <ScheduleTable id={id} items={schedules} readOnly={readOnly} />}
         {webhooks.length > 0 && (
           <WebhookTable id={id} items={webhooks} onAddress={setPath} readOnly={readOnly} />
         )}
+        {runEnds.length > 0 && <RunEndTable id={id} items={runEnds} readOnly={readOnly} />}
       </Listed>
       {making === "schedule" && <ScheduleForm workflowId={id} onSaved={onSaved} onClose={close} />}
+      {making === "run_end" && <RunEndForm workflowId={id} onSaved={onSaved} onClose={close} />}
       {making === "webhook" && (
         <WebhookForm workflowId={id} onMade={setPath} onSaved={onSaved} onClose={close} />
       )}

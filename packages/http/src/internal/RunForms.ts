@@ -20,6 +20,7 @@ import type { NodePorts } from "@millrace/core/engine/RunViews"
 
 /** A run in a listing. */
 export const itemOf = ({
+  after,
   childCredits,
   parent,
   rerunOf,
@@ -28,6 +29,7 @@ export const itemOf = ({
   ...run
 }: Run): RunItem => ({
   ...run,
+  ...(after === null ? {} : { after }),
   ...(parent === null ? {} : { parent }),
   ...(childCredits === 0 ? {} : { childCredits }),
   ...(singleNodeId === null ? {} : { singleNodeId }),

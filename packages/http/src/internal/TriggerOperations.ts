@@ -5,14 +5,19 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import { WebhookSettings } from "@millrace/core/domain/InboundWebhook"
+import { RunEndSettings } from "@millrace/core/domain/RunEndTrigger"
+import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import { Timing } from "@millrace/core/domain/Trigger"
 import type { AddressedWebhook } from "@millrace/core/engine/InboundWebhooks"
 import { InboundWebhooks } from "@millrace/core/engine/InboundWebhooks"
+import { RunEndTriggers, unknownWatch } from "@millrace/core/engine/RunEndTriggers"
 import type { ShownSchedule } from "@millrace/core/engine/Triggers"
 import { InvalidTrigger, Triggers } from "@millrace/core/engine/Triggers"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { hookAddress, triggerAddress } from "../Addresses.ts"
-import type { OperationsOf } from "./Operation.ts"
+import * as Form from "../Form.ts"
+import type { Caller, OperationsOf } from "./Operation.ts"
+import { seenBy } from "./SessionListing.ts"
 
 /** Which trigger a call names. */
 const keyOf = (
@@ -20,9 +25,11 @@ const keyOf = (
   { id, triggerId }: { readonly id: string; readonly triggerId: string },
 ) => ({ accountId, workflowId: WorkflowId.make(id), id: TriggerId.make(triggerId) })
 
+type AnyTrigger = ShownSchedule | InboundWebhook | RunEndTrigger
+
 /** A trigger without what is for the engine only. */
-const itemOf = (trigger: ShownSchedule | InboundWebhook) => {
-  if (trigger.type === "schedule") return trigger
+const itemOf = (trigger: AnyTrigger) => {
+  if (trigger.type !== "webhook") return trigger
   const { addressHash: _, ...rest } = trigger
   return rest
 }
@@ -33,38 +40,66 @@ const addressedOf = ({ token, webhook }: AddressedWebhook) => {
   return { ...rest, path: hookAddress(Redacted.value(token)) }
 }
 
-/** The names of the fields that only triggers of one type have. */
+const ofAll = ["values", "enabled"]
+const namesOf = (fields: object) => Object.keys(fields).filter((name) => !ofAll.includes(name))
+
+/** The names of the fields that triggers of one type have, beside those of all. */
 const fieldsOf = {
-  schedule: [...Object.keys(Timing.fields), "catchUp", "overlap", "jitterSeconds"],
-  webhook: Object.keys(WebhookSettings.fields).filter(
-    (name) => name !== "values" && name !== "enabled",
-  ),
+  schedule: [...namesOf(Timing.fields), "catchUp", "overlap", "jitterSeconds"],
+  webhook: namesOf(WebhookSettings.fields),
+  run_end: namesOf(RunEndSettings.fields),
 }
 
-/** The change of a trigger of this type; fails with fields that only the other type has. */
-const changeOf = <C extends object>(payload: C, type: keyof typeof fieldsOf) => {
-  const other = fieldsOf[type === "schedule" ? "webhook" : "schedule"]
-  const wrong = Object.keys(payload).filter((name) => other.includes(name))
-  const clauses = wrong.map((name) => `${name}: a ${type} has no such field`)
+/** What a refusal calls a trigger of a type. */
+const nouns = { schedule: "a schedule", webhook: "a webhook", run_end: "a trigger by a run's end" }
+
+/** Fails with fields that triggers of this type do not have. */
+const checkFields = (payload: object, type: keyof typeof fieldsOf) => {
+  const known = [...ofAll, ...fieldsOf[type]]
+  const wrong = Object.keys(payload).filter((name) => !known.includes(name))
+  const clauses = wrong.map((name) => `${name}: ${nouns[type]} has no such field`)
   return wrong.length === 0
-    ? Effect.succeed(payload)
+    ? Effect.void
     : Effect.fail(new InvalidTrigger({ message: clauses.join("; ") }))
+}
+
+/** Reads the places of a change, which each type of trigger has in another form. */
+const placesOf = <A, I>(into: Schema.Codec<A, I>) => {
+  const read = Form.reader(Schema.Struct({ into: Schema.optionalKey(into) }), "body")
+  return ({ into: given }: { readonly into?: unknown }) =>
+    Effect.fromResult(read(given === undefined ? {} : { into: given }))
+}
+const webhookPlaces = placesOf(WebhookSettings.fields.into)
+const runEndPlaces = placesOf(RunEndSettings.fields.into)
+
+/** The workflow that a trigger would watch. One that a session does not see does not exist. */
+const watchedBy = (session: Caller["session"], watch: string) => {
+  const workflowId = WorkflowId.make(watch)
+  return seenBy(session)?.includes(workflowId) === false
+    ? Effect.fail(unknownWatch(workflowId))
+    : Effect.succeed(workflowId)
 }
 
 /** The operations of the group `triggers`. */
 export const make = Effect.gen(function* () {
   const triggers = yield* Triggers
   const webhooks = yield* InboundWebhooks
+  const runEnds = yield* RunEndTriggers
   return {
     list: ({ account, params }) =>
       Effect.map(triggers.list(account, WorkflowId.make(params.id)), (items) => ({
-        value: { items: items.map((each) => itemOf(each as ShownSchedule | InboundWebhook)) },
+        value: { items: items.map((each) => itemOf(each as AnyTrigger)) },
       })),
-    create: Effect.fnUntraced(function* ({ account, params, payload }) {
+    create: Effect.fnUntraced(function* ({ account, params, payload, session }) {
       const id = WorkflowId.make(params.id)
       if (payload.type === "webhook") {
         const made = yield* webhooks.create(account, id, payload)
         return { value: addressedOf(made), location: triggerAddress(made.webhook) }
+      }
+      if (payload.type === "run_end") {
+        const watch = yield* watchedBy(session, payload.watch)
+        const value = yield* runEnds.create(account, id, { ...payload, watch })
+        return { value, location: triggerAddress(value) }
       }
       const { type: _, ...settings } = payload
       const value = yield* triggers.create(account, id, settings)
@@ -72,12 +107,21 @@ export const make = Effect.gen(function* () {
     }),
     get: ({ account, params }) =>
       Effect.map(triggers.get(keyOf(account, params)), (found) => ({ value: itemOf(found) })),
-    update: Effect.fnUntraced(function* ({ account, params, payload }) {
+    update: Effect.fnUntraced(function* ({ account, params, payload, session }) {
       const key = keyOf(account, params)
-      const { type } = yield* triggers.get(key)
-      const change = yield* changeOf(payload, type)
-      const { update } = type === "schedule" ? triggers : webhooks
-      return { value: itemOf(yield* update(key, change)) }
+      const known = yield* triggers.get(key)
+      yield* checkFields(payload, known.type)
+      const { into: _, watch: named, ...change } = payload
+      if (known.type === "schedule") return { value: yield* triggers.update(key, change) }
+      if (known.type === "webhook") {
+        const places = yield* webhookPlaces(payload)
+        return { value: itemOf(yield* webhooks.update(key, { ...change, ...places })) }
+      }
+      const places = yield* runEndPlaces(payload)
+      // Nobody has facts brought of runs that they do not see.
+      const isSwitch = Object.keys(payload).every((name) => name === "enabled")
+      const watch = isSwitch ? undefined : yield* watchedBy(session, named ?? known.watch)
+      return { value: yield* runEnds.update(key, { ...change, ...places, watch }) }
     }),
     readdress: ({ account, params }) =>
       Effect.map(webhooks.readdress(keyOf(account, params)), (made) => ({

@@ -39,7 +39,9 @@ import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { activityOf } from "./RunActivity.ts"
+import { runFilter } from "./RunFilter.ts"
 import * as Timeline from "./Timeline.ts"
+import { StoredTriggers, type Triggers } from "./StoredTriggers.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
 
 /** The run after a commit. The commit cannot change the fields that are taken from `run`. */
@@ -71,27 +73,6 @@ const recordOf = (entry: Entry): RunRecord => ({
   nodeRuns: [...entry.nodeRuns.values()].toSorted((a, b) => a.ordinal - b.ordinal),
 })
 
-const matcher = (query: RunQuery): ((run: Run) => boolean) => {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query
-  const search = query.search
-  const part = search?.toLowerCase() ?? ""
-  const found = (run: Run): boolean =>
-    search === undefined ||
-    run.workflowName.toLowerCase().includes(part) ||
-    (run.error !== null && run.error.toLowerCase().includes(part)) ||
-    run.id.startsWith(search)
-  return (run) =>
-    (query.workflowId === undefined || run.workflowId === query.workflowId) &&
-    (query.status === undefined || run.status === query.status) &&
-    (query.source === undefined || run.source === query.source) &&
-    (query.triggerId === undefined || run.triggerId === query.triggerId) &&
-    (query.parentRunId === undefined || run.parent?.runId === query.parentRunId) &&
-    (query.isRoot !== true || run.parent === null) &&
-    run.createdAt >= from &&
-    run.createdAt < to &&
-    found(run)
-}
-
 /** A cap: open while fewer runs of a kind than the limit are owned or were added. */
 const gate = (
   limitOf: (run: Run) => number,
@@ -115,10 +96,12 @@ class Runs {
   readonly books = new Books()
   readonly inboxes = new Inboxes()
   readonly #workflows: Drawings
+  readonly #triggers: Triggers
   readonly #accounts: Accounts["Service"]
 
-  constructor(workflows: Drawings, accounts: Accounts["Service"]) {
+  constructor(workflows: Drawings, triggers: Triggers, accounts: Accounts["Service"]) {
     this.#workflows = workflows
+    this.#triggers = triggers
     this.#accounts = accounts
   }
 
@@ -198,6 +181,7 @@ class Runs {
     for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const event of events) entry.events.push(event)
     this.books.move(run.accountId, run.id, credits)
+    this.#triggers.addEnd(entry.run, now)
     this.inboxes.take(run.id, taken)
     for (const start of starts) this.start(start)
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, now, false)
@@ -418,7 +402,7 @@ class Runs {
   }
 
   list(query: RunQuery): Page<Run> {
-    const matches = matcher(query)
+    const matches = runFilter(query)
     return this.timelineOf(query.account).page(query, ({ run }) => (matches(run) ? run : undefined))
   }
 }
@@ -480,7 +464,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
 }
 
 const make = Effect.gen(function* () {
-  const runs = new Runs(yield* StoredWorkflows, yield* Accounts)
+  const runs = new Runs(yield* StoredWorkflows, yield* StoredTriggers, yield* Accounts)
   const ledger = makeLedger(runs.books, {
     ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
     all: () => [...runs.entries.values()].map(({ run }) => run),
@@ -496,5 +480,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   RunStore | LedgerStore,
   never,
-  Accounts | Deliveries | StoredWorkflows
+  Accounts | Deliveries | StoredWorkflows | StoredTriggers
 > = Layer.effectContext(make)

@@ -18,6 +18,7 @@ import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as StoredInputs from "./StoredInputs.ts"
 import * as UsageChanges from "./UsageChanges.ts"
+import * as WaitingEnds from "./WaitingEnds.ts"
 
 /** A commit, its place among the commits of the statement, and what is known of its run. */
 export interface PlacedCommit {
@@ -158,6 +159,7 @@ const rowSets = {
   events: placedSet(Rows.events, ({ events }) => events),
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
+  ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
 }
 type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
@@ -410,6 +412,7 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("events") ? [eventsInserted(shape)] : []),
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(shape.has("taken") ? [messagesTaken(shape)] : []),
+    ...(shape.has("ended") ? [WaitingEnds.added(shape.from("ended", "e"))] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
   const answer = hasCredits

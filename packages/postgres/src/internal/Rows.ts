@@ -146,7 +146,8 @@ const immutable: Table<Run> = [
   ),
   ...int4s<Run>("workflowRevision"),
   ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits"),
-  ...jsons<Run>("inputOverrides", "viewport", "webhook", "parent", { values: "input_values" }),
+  ...jsons<Run>("inputOverrides", "viewport", "webhook", "parent"),
+  ...jsons<Run>({ values: "input_values", after: "after_run" }),
   derived("parent_id", "text", ({ parent }) => parent?.runId),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]

@@ -7,7 +7,9 @@
  */
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
+import { factsOf } from "@millrace/core/domain/TriggerFacts"
 import type { ClaimedTriggers, TriggerAdvance, TriggerKey } from "@millrace/core/ports/TriggerStore"
 import { TooManyTriggers, TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { Effect, Layer, Option } from "effect"
@@ -17,37 +19,50 @@ import { databasePort } from "./DatabaseError.ts"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
+import * as WaitingEnds from "./WaitingEnds.ts"
 
 type Own = Pick<
   InboundWebhook,
   "methods" | "verify" | "networks" | "respond" | "into" | "dedupeHeader"
 >
 
-/** A trigger as it is stored: what only the other type has is NULL. */
+/** A trigger as it is stored: what only other types have is NULL. */
 type Row = Omit<Schedule, "type"> & {
   readonly type: Trigger["type"]
+  readonly watch: RunEndTrigger["watch"] | null
+  readonly runEnd: Pick<RunEndTrigger, "on" | "into"> | null
   readonly webhook: Own | null
   readonly addressHash: string | null
 }
 
 const rowOf = (trigger: Trigger): Row => {
-  if (trigger.type === "schedule") return { ...trigger, webhook: null, addressHash: null }
+  const none = { webhook: null, addressHash: null, watch: null, runEnd: null }
+  if (trigger.type === "schedule") return { ...none, ...trigger }
+  if (trigger.type === "run_end") {
+    const { into, on, ...rest } = trigger
+    return { ...none, ...rest, runEnd: { into, on } } as unknown as Row
+  }
   const { dedupeHeader, into, methods, networks, respond, verify, ...rest } = trigger
-  return { ...rest, webhook: { dedupeHeader, into, methods, networks, respond, verify } } as Row
+  const webhook = { dedupeHeader, into, methods, networks, respond, verify }
+  return { ...none, ...rest, webhook } as unknown as Row
 }
 
-const triggerOf = ({ addressHash, webhook, ...row }: Row): Trigger => {
-  if (webhook === null || addressHash === null) return row as Schedule
+const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigger => {
+  if (row.type === "schedule") return row as Schedule
   const { accountId, createdAt, enabled, fence, id, updatedAt, values: own, workflowId } = row
-  const ids = { id, accountId, workflowId, type: "webhook" as const }
+  const ids = { id, accountId, workflowId }
   const rest = { values: own, enabled, createdAt, updatedAt, fence }
-  return { ...ids, ...webhook, addressHash, ...rest }
+  return row.type === "webhook"
+    ? { ...ids, type: row.type, ...webhook!, addressHash: addressHash!, ...rest }
+    : { ...ids, type: row.type, watch: watch!, ...runEnd!, ...rest, ...factsOf(row) }
 }
 
 /** What the owner of a trigger sets, and when it is due. */
 const settings: Table<Row> = [
   ...Rows.texts<Row>("timezone", "catchUp", "overlap", "addressHash"),
-  ...Rows.columns("json")<Row>("cron", "webhook", { values: "input_values" }),
+  ...Rows.texts<Row>({ watch: "watched_id" }),
+  Rows.derived("watched_ends", "text", ({ runEnd }) => runEnd?.on.join(" ")),
+  ...Rows.columns("json")<Row>("cron", "webhook", "runEnd", { values: "input_values" }),
   ...Rows.columns("bool")<Row>("enabled"),
   ...Rows.int4s<Row>("everySeconds", "jitterSeconds"),
   ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "dueAt"),
@@ -91,17 +106,25 @@ const keyOf = ({ accountId, id, workflowId }: TriggerKey) => [
 const lockStatement = `SELECT id AS value FROM workflows
   WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} FOR NO KEY UPDATE`
 
+/** The workflow that a trigger watches stays until the trigger is stored. */
+const watchedStatement = `SELECT id AS value FROM workflows
+  WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} FOR KEY SHARE`
+
 const countStatement = `SELECT count(*)::int AS value FROM triggers WHERE workflow_id = $1`
 
 const insertStatement = Rows.insert("triggers", columns)
 
 const replaceStatement = `
-UPDATE triggers t SET fence = t.fence + 1,
+WITH replaced AS (UPDATE triggers t SET fence = t.fence + 1,
   ${settings.map(({ name }) => `${name} = n.${name}`).join(", ")}
 FROM ${Rows.source(settings, "n", 5)}
-WHERE ${isThis} AND t.fence = $4 RETURNING t.id AS value`
+WHERE ${isThis} AND t.fence = $4 RETURNING t.id, t.enabled
+), gone AS (SELECT id FROM replaced WHERE NOT enabled), ${WaitingEnds.removedEnds}
+SELECT id AS value FROM replaced`
 
-const removeStatement = `DELETE FROM triggers t WHERE ${isThis} RETURNING t.id AS value`
+const removeStatement = `
+WITH gone AS (DELETE FROM triggers t WHERE ${isThis} RETURNING t.id), ${WaitingEnds.removedEnds}
+SELECT id AS value FROM gone`
 
 const findStatement = `SELECT ${triggerObject} AS value FROM triggers t WHERE ${isThis}`
 
@@ -120,11 +143,13 @@ WITH chosen AS MATERIALIZED (
 ), taken AS (
   UPDATE triggers t SET due_at = ${now} + $2::int8, fence = t.fence + 1
   FROM chosen c WHERE t.id = c.id RETURNING t.*, c.due_at AS was_due_at
-)
+), ${WaitingEnds.claimed}
 SELECT json_build_object('now', ${now},
   'triggers', (SELECT coalesce(json_agg(${triggerObject} ORDER BY t.was_due_at, t.id), '[]')
     FROM taken t),
-  'nextDueAt', (SELECT due_at FROM triggers WHERE due_at > ${now} ORDER BY due_at LIMIT 1)
+  'ends', ${WaitingEnds.taken(triggerObject)},
+  'nextDueAt', least(${WaitingEnds.nextDueAt},
+    (SELECT due_at FROM triggers WHERE due_at > ${now} ORDER BY due_at LIMIT 1))
 ) AS value`
 
 const kept = (name: string) => `${name} = coalesce(n.${name}, t.${name})`
@@ -139,6 +164,10 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient, trigger: Trigger) {
   const { accountId, workflowId } = trigger
   const workflow = [Rows.text(workflowId), accountId]
   if (Option.isNone(yield* optional<string>(sql, lockStatement, workflow))) return false
+  if (trigger.type === "run_end") {
+    const watched = [Rows.text(trigger.watch), accountId]
+    if (Option.isNone(yield* optional<string>(sql, watchedStatement, watched))) return false
+  }
   const [count = 0] = yield* values<number>(sql, countStatement, [Rows.text(workflowId)])
   if (count >= triggersPerWorkflow) {
     return yield* new TooManyTriggers({ limit: triggersPerWorkflow })
@@ -176,10 +205,17 @@ const make = Effect.gen(function* () {
         ([claimed]) => ({
           ...claimed!,
           triggers: claimed!.triggers.map((row) => triggerOf(row as unknown as Row) as Schedule),
+          ends: claimed!.ends.map(({ trigger, ...end }) => ({
+            ...end,
+            trigger:
+              trigger === null ? null : (triggerOf(trigger as unknown as Row) as RunEndTrigger),
+          })),
         }),
       ),
     advance: (given) =>
       Effect.asVoid(sql.unsafe(advanceStatement, Rows.parameters(advances, given))),
+    finish: (given) =>
+      Effect.asVoid(sql.unsafe(WaitingEnds.finish, Rows.parameters(WaitingEnds.finished, given))),
   })
 })
 

@@ -3,7 +3,8 @@
  *
  * Guarantees: servers of the previous version continue. They start nothing on schedule, and a
  * workflow that they delete takes its triggers along. Those that know schedules only cannot list
- * the triggers of a workflow that has a webhook.
+ * the triggers of a workflow that has a webhook. Runs that the previous version ends start nothing,
+ * because it does not know that they are followed.
  */
 
 const id = `text COLLATE "C"`
@@ -55,4 +56,26 @@ export const webhookTriggers: ReadonlyArray<string> = [
     ALTER COLUMN missed DROP NOT NULL`,
   `CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash)
     WHERE address_hash IS NOT NULL AND enabled`,
+]
+
+/**
+ * A trigger that follows the runs of another workflow, and the ends that wait for such triggers. An
+ * end has no foreign key: the statement that ends a run must not fail because a trigger has just
+ * been removed.
+ */
+export const runEndTriggers: ReadonlyArray<string> = [
+  `ALTER TABLE triggers
+    ADD COLUMN watched_id ${id} REFERENCES workflows (id) ON DELETE CASCADE,
+    ADD COLUMN watched_ends text,
+    ADD COLUMN run_end json`,
+  `CREATE INDEX triggers_by_watched ON triggers (watched_id) WHERE watched_id IS NOT NULL`,
+  `CREATE TABLE run_ends (
+    trigger_id ${id} NOT NULL,
+    run_id ${id} NOT NULL,
+    due_at int8 NOT NULL,
+    fence int4 NOT NULL,
+    PRIMARY KEY (trigger_id, run_id)
+  )`,
+  `CREATE INDEX run_ends_due ON run_ends (due_at, trigger_id, run_id)`,
+  `ALTER TABLE runs ADD COLUMN after_run json`,
 ]

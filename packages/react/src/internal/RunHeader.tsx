@@ -166,16 +166,20 @@ const Actions = (props: RunHeaderProps) => {
   )
 }
 
-/** Says which node of which run has started this one. */
-const Parent = ({ onOpenRun, run: { parent } }: Pick<RunHeaderProps, "onOpenRun" | "run">) => {
+/** Says which node of which run, or the end of which run, has started this one. */
+const Parent = ({
+  onOpenRun,
+  run: { after, parent },
+}: Pick<RunHeaderProps, "onOpenRun" | "run">) => {
   const { messages } = useSurroundings()
-  if (parent === undefined) return null
-  const said = messages.startedByNode(parent.nodeId)
+  const other = parent ?? after
+  if (other === undefined) return null
+  const said = parent === undefined ? messages.startedByEnd : messages.startedByNode(parent.nodeId)
   if (onOpenRun === undefined) return <p className={theme.sentence}>{said}</p>
   return (
     <p className={theme.sentence}>
       {said}{" "}
-      <button className={theme.button} onClick={() => onOpenRun(parent.runId)} type="button">
+      <button className={theme.button} onClick={() => onOpenRun(other.runId)} type="button">
         {messages.openParent}
       </button>
     </p>

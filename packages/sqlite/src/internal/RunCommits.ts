@@ -16,6 +16,7 @@ import type { Connection } from "./SqliteConnection.ts"
 import * as Deliveries from "./Deliveries.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Inboxes from "./Inboxes.ts"
+import * as RunEnds from "./RunEnds.ts"
 import * as RunRows from "./RunRows.ts"
 
 type Standing = Pick<
@@ -106,6 +107,7 @@ export const commit = (
     IdempotencyKeys.take(db, run, expected.idempotencyKey, now)
   }
   append(db, number, given)
+  RunEnds.add(db, run, now)
   Books.move(db, accountId, run.id, credits)
   Inboxes.take(db, number, taken)
   for (const start of starts) {

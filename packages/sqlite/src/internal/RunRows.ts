@@ -57,6 +57,7 @@ const headOf = (run: Run): Head => ({
   singleNodeId: run.singleNodeId,
   rerunOf: run.rerunOf,
   parent: run.parent,
+  after: run.after,
   keyId: run.keyId,
   createdAt: run.createdAt,
   values: run.values,
@@ -117,8 +118,8 @@ export const columns =
 /** The tables of a {@link RunRow}. */
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
 
-/** What is said of runs that were stored before there were reruns and child runs. */
-const earlier = { rerunOf: null, parent: null, childCredits: 0 }
+/** What is said of runs that were stored before there were reruns, child runs and sequences. */
+const earlier = { rerunOf: null, parent: null, after: null, childCredits: 0 }
 
 /** A run from its row. */
 export const runOf = (row: RunRow): Run => ({

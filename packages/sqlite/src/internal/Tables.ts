@@ -281,6 +281,20 @@ ALTER TABLE triggers ADD COLUMN address_hash TEXT; -- of a webhook that is switc
 CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash) WHERE address_hash IS NOT NULL;
 `
 
+// A run that has ended, for each trigger that follows it and has not yet started a run for it.
+const runEnds = `
+ALTER TABLE triggers ADD COLUMN watched_id TEXT REFERENCES workflows (id) ON DELETE CASCADE;
+CREATE INDEX triggers_by_watched ON triggers (watched_id) WHERE watched_id IS NOT NULL;
+CREATE TABLE run_ends (
+  trigger_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  due_at INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  PRIMARY KEY (trigger_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_ends_due ON run_ends (due_at);
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -297,6 +311,7 @@ export const versions: ReadonlyArray<string> = [
   triggerTables,
   childRuns,
   triggerAddresses,
+  runEnds,
 ]
 
 /**

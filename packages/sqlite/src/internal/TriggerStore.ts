@@ -9,8 +9,10 @@ import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
+import { factsOf } from "@millrace/core/domain/TriggerFacts"
 import type {
   ClaimedTriggers,
+  FinishedEnd,
   TriggerAdvance,
   TriggerClaim,
   TriggerKey,
@@ -19,29 +21,19 @@ import { TooManyTriggers, TriggerStore } from "@millrace/core/ports/TriggerStore
 import { Effect, Layer, Option } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
+import * as RunEnds from "./RunEnds.ts"
+import type { Row } from "./TriggerRows.ts"
+import { columns, textOf, triggerOf, triggerWith } from "./TriggerRows.ts"
 import * as Workflows from "./WorkflowStore.ts"
-
-interface Row {
-  readonly due_at: number | null
-  readonly fence: number
-  readonly trigger: string
-}
-
-const columns = "due_at, fence, trigger"
-
-const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
-  const read = { ...(JSON.parse(trigger) as Trigger), fence }
-  return read.type === "schedule" ? { ...read, dueAt } : read
-}
-
-const textOf = (trigger: Trigger): string =>
-  JSON.stringify({ ...trigger, dueAt: undefined, fence: undefined })
 
 const dueAtOf = (trigger: Trigger) => (trigger.type === "schedule" ? trigger.dueAt : null)
 
 /** What finds a webhook; nothing while it is switched off. */
 const addressOf = (trigger: Trigger) =>
   trigger.type === "webhook" && trigger.enabled ? trigger.addressHash : null
+
+/** The workflow whose runs it follows. */
+const watchedOf = (trigger: Trigger) => (trigger.type === "run_end" ? trigger.watch : null)
 
 const list = (db: Connection, account: AccountId, workflowId: WorkflowId) =>
   db
@@ -56,18 +48,21 @@ const list = (db: Connection, account: AccountId, workflowId: WorkflowId) =>
 
 const insert = (db: Connection, trigger: Trigger): boolean | TooManyTriggers => {
   const { accountId, createdAt, fence, id, workflowId } = trigger
-  if (Workflows.find(db, accountId, workflowId) === undefined) return false
+  const needed = trigger.type === "run_end" ? [workflowId, trigger.watch] : [workflowId]
+  if (needed.some((each) => Workflows.find(db, accountId, each) === undefined)) return false
   if (list(db, accountId, workflowId).length >= triggersPerWorkflow) {
     return new TooManyTriggers({ limit: triggersPerWorkflow })
   }
   db.run(
-    `INSERT INTO triggers (id, account_id, workflow_id, created_at, address_hash, ${columns})
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO triggers
+       (id, account_id, workflow_id, created_at, address_hash, watched_id, ${columns})
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     id,
     accountId,
     workflowId,
     createdAt,
     addressOf(trigger),
+    watchedOf(trigger),
     dueAtOf(trigger),
     fence,
     textOf(trigger),
@@ -91,9 +86,11 @@ const find = (db: Connection, { accountId, id, workflowId }: TriggerKey): Trigge
 const write = <T extends Trigger>(db: Connection, trigger: T): T => {
   const written = { ...trigger, fence: trigger.fence + 1 }
   db.run(
-    `UPDATE triggers SET due_at = ?, address_hash = ?, fence = ?, trigger = ? WHERE id = ?`,
+    `UPDATE triggers SET due_at = ?, address_hash = ?, watched_id = ?, fence = ?, trigger = ?
+     WHERE id = ?`,
     dueAtOf(written),
     addressOf(written),
+    watchedOf(written),
     written.fence,
     textOf(written),
     written.id,
@@ -104,12 +101,8 @@ const write = <T extends Trigger>(db: Connection, trigger: T): T => {
 const replace = (db: Connection, trigger: Trigger): boolean => {
   const known = find(db, trigger)
   if (known?.fence !== trigger.fence) return false
-  if (known.type === "webhook") {
-    write(db, trigger)
-    return true
-  }
-  const { lastAt, lastError, lastMissedAt, lastRunId, missed } = known
-  write(db, { ...(trigger as Schedule), lastAt, lastError, lastMissedAt, lastRunId, missed })
+  write(db, { ...trigger, ...(known.type === "webhook" ? {} : factsOf(known)) })
+  if (!trigger.enabled) RunEnds.forget(db, trigger.id)
   return true
 }
 
@@ -139,7 +132,12 @@ const claim = (
     .first()
   const dueAt = now + leaseMillis
   const triggers = due.map((row) => write(db, { ...(triggerOf(row) as Schedule), dueAt }))
-  return { now, triggers, nextDueAt: next?.due_at ?? null }
+  const ends = RunEnds.claim(db, { leaseMillis, limit }, now).map((end) => {
+    const trigger = triggerWith(db, end.triggerId)
+    return { ...end, trigger: trigger?.type === "run_end" ? trigger : null }
+  })
+  const dues = [next?.due_at, RunEnds.nextDueAt(db, now)].flatMap((at) => at ?? [])
+  return { now, triggers, ends, nextDueAt: dues.length === 0 ? null : Math.min(...dues) }
 }
 
 const advance = (db: Connection, { missed, ...given }: TriggerAdvance): void => {
@@ -149,6 +147,16 @@ const advance = (db: Connection, { missed, ...given }: TriggerAdvance): void => 
   if (row === undefined) return
   const known = triggerOf(row) as Schedule
   write(db, { ...known, ...given, missed: known.missed + missed })
+}
+
+const finish = (db: Connection, end: FinishedEnd): void => {
+  if (!RunEnds.remove(db, end)) return
+  const known = triggerWith(db, end.triggerId)
+  if (known?.type !== "run_end") return
+  const { fence: _, missed, runId: _runId, triggerId: _triggerId, ...facts } = end
+  // Not a change of its owner, whose fence stays.
+  const noted = { ...known, ...facts, missed: known.missed + missed }
+  db.run(`UPDATE triggers SET trigger = ? WHERE id = ?`, textOf(noted), known.id)
 }
 
 const make = (db: Connection): TriggerStore["Service"] => {
@@ -166,7 +174,9 @@ const make = (db: Connection): TriggerStore["Service"] => {
       change("remove", () => {
         const { accountId, id, workflowId } = key
         const statement = `DELETE FROM triggers WHERE id = ? AND account_id = ? AND workflow_id = ?`
-        return db.run(statement, id, accountId, workflowId) > 0
+        if (db.run(statement, id, accountId, workflowId) === 0) return false
+        RunEnds.forget(db, id)
+        return true
       }),
     find: (key) => read("find", () => Option.fromUndefinedOr(find(db, key))),
     findByAddress: (addressHash) =>
@@ -174,6 +184,7 @@ const make = (db: Connection): TriggerStore["Service"] => {
     list: (account, workflowId) => read("list", () => list(db, account, workflowId)),
     claimDue: (given) => change("claimDue", (now) => claim(db, given, now)),
     advance: (given) => change("advance", () => given.forEach((each) => advance(db, each))),
+    finish: (given) => change("finish", () => given.forEach((each) => finish(db, each))),
   })
 }
 

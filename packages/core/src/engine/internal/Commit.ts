@@ -52,7 +52,7 @@ export const commitDurably = (
 ): Effect.Effect<void, Refusal, RunNotifier> =>
   Effect.flatMap(
     Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
-    () => Effect.map(RunNotifier, (notifier) => notifier.tell(commit.run.id, commit.run.accountId)),
+    () => Effect.map(RunNotifier, (notifier) => notifier.tell(commit.run)),
   )
 
 /** Reads the messages of a run, with as many tries as that takes. */

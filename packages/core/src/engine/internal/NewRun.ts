@@ -14,6 +14,7 @@ import type {
   NodeRun,
   PinnedOutputs,
   Run,
+  RunBefore,
   RunMode,
   RunSource,
   Viewport,
@@ -44,6 +45,8 @@ export interface StartRequest {
   readonly sessionId?: SessionId | undefined
   /** The trigger that starts the run. */
   readonly triggerId?: TriggerId | undefined
+  /** The run whose end starts the run. */
+  readonly after?: RunBefore | undefined
   readonly webhook?: WebhookConfig | undefined
   /** What is taken over from an earlier run. */
   readonly rerun?: TakenOver | undefined
@@ -94,6 +97,7 @@ export const newRunOf = (
   rerunOf: request.rerun?.of ?? null,
   keyId: request.keyId ?? null,
   triggerId: request.triggerId ?? null,
+  after: request.after ?? null,
   values: made.values,
   inputOverrides: made.inputOverrides,
   viewport: request.viewport ?? null,

@@ -26,7 +26,7 @@ export type WebhookBody =
   | { readonly _tag: "Texts"; readonly value: TextParts }
 
 /** The value at a path below a JSON value; `undefined` if there is none. */
-const below = (value: Json | TextParts, path: ReadonlyArray<string>): Json | undefined => {
+export const below = (value: Json | TextParts, path: ReadonlyArray<string>): Json | undefined => {
   let at: Json | undefined = value
   for (const part of path) {
     if (Array.isArray(at))

@@ -21,6 +21,8 @@ export interface OpenWorkRequest {
   readonly stores: Context.Context<Stores>
   readonly read: <A, E>(effect: Effect.Effect<A, E>) => A
   readonly now: number
+  /** How many commits of runs there were. The end of a run may be what another one follows. */
+  readonly commits: number
   /** The living process, if there is one. */
   readonly runner: RunnerId | undefined
   readonly inProgress: InProgress | undefined
@@ -35,7 +37,7 @@ export interface OpenWork {
   readonly isOver: boolean
   /** When something is to be done, in any order. A moment may have passed. */
   readonly moments: ReadonlyArray<number>
-  /** Changes whenever a run or a delivery does. */
+  /** Changes whenever a run or a delivery does, and when a run has come and gone. */
   readonly state: string
   /** Why nothing goes on, where nothing does. */
   readonly sentence: () => string
@@ -97,7 +99,7 @@ const openRuns = ({ read, stores }: OpenWorkRequest): ReadonlyArray<Run> => {
 
 /** What is to be done in the stores of an engine. */
 export const openWork = (request: OpenWorkRequest): OpenWork => {
-  const { deliveriesFreeAt, read, stores } = request
+  const { commits, deliveriesFreeAt, read, stores } = request
   const webhooks = Context.get(stores, WebhookStore)
   const runs = openRuns(request)
   const deliveries = all((after) =>
@@ -114,6 +116,7 @@ export const openWork = (request: OpenWorkRequest): OpenWork => {
       ...runs.map(({ fence, id, revision }) => `${id} ${revision} ${fence}`),
       ...deliveries.map(({ attempts, id }) => `${id} ${attempts}`),
       ...ofSchedules,
+      commits,
     ].join(),
     sentence: () => {
       const [run] = runs

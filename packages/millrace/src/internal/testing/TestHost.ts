@@ -46,6 +46,7 @@ const dead = () =>
 /** A test engine without its interface. Mutable. */
 export class TestHost<R> {
   readonly #options: TestHostOptions<R>
+  #commits = 0
   readonly #time: VirtualTime
   /** When what dead processes have left is free: by runner, and for deliveries. */
   readonly #leases = new Map<RunnerId, number>()
@@ -118,7 +119,10 @@ export class TestHost<R> {
     this.#process = await TestProcess.start<R>(this.#time, (process) =>
       layerOf(
         process,
-        process.storesOf(stores, (commit, write) => this.onCommit(commit, write)),
+        process.storesOf(stores, (commit, write) => {
+          this.#commits += 1
+          return this.onCommit(commit, write)
+        }),
       ),
     )
     for (const { resolve } of this.#waiting.splice(0)) resolve(this.#process)
@@ -213,6 +217,7 @@ export class TestHost<R> {
       stores: this.#options.stores,
       read: (effect) => this.now(effect),
       now: this.#time.now,
+      commits: this.#commits,
       runner: this.#process?.runner,
       leases: this.#leases,
       deliveriesFreeAt: this.#deliveriesFreeAt,
