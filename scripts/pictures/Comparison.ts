@@ -42,10 +42,10 @@ export const write = (shots: ReadonlyArray<Shot>, all?: ReadonlyArray<Shot>): vo
 }
 
 /**
- * From how far apart two colors are different, from 0 to 1. 0.04 is seven steps of 255 in a gray:
+ * From how far apart two colors are different, from 0 to 1. 0.02 is five steps of 255 in a gray:
  * more than another processor's rounding, less than a color that was changed on purpose.
  */
-const threshold = 0.04
+const threshold = 0.02
 
 /**
  * How many pixels may differ: the stem of a letter or two, which some processor may draw another
