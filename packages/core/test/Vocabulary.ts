@@ -45,27 +45,27 @@ export const known: ReadonlyArray<string> = `
   parameter parameters params parse part paste pasted path payload payment peer people per permit
   permits person pglite picture piece pin pins place placement plain plan platform play played
   policy poll pool ports position postgres precondition prefetch prefix prelude prepare presence
-  preview price print prior priority proceed process progress promise prompt props protocol proxy
-  public purpose put query queue quick quiet quote rank rate reach reachable reached read reader
-  reading ready real reason receive receiver recipients record redeem redeliver redirects reference
-  refusal refuse release remote removals remove renamed renewal replace replaced report request
-  required requirements rerun reruns reseal resend resolve resolver response rest result resume
-  retry return revoke right role rooms root roots rotate route router row rows rule runtime same
-  sandbox sandboxes save say scan schedule scheduler schema scope screen script scripts seal search
-  seconds secret secure seed seen selected selection send sent sentence separate separator sequence
-  serve server services session set settings several shape share sheet short shortened shortest
-  show shown shutting sign signal signature simple single site size sleep slice slots snapshot so
-  socket sockets some sort source span spans spelled sqlite stale standard standing start startup
-  state statement status steps storable storage stream strict sub subject submission suggestion sum
-  summary supervisor surroundings suspect suspension sweep sweeping swept switch sync synced system
-  tab table tabs tagged taken target task tasks telemetry tell template terminal test testing text
-  than theme thread thumbnail ticket ticks tidied tidy time timeline timeout timer timestamp
-  timezone title tls to token tokens told tolerance tolerated too trace transaction transactional
-  transform transport trial turns typed unauthorized unavailable uncapped unfinished unit unknown
-  unless unopened unresolvable unseen unsupported unused up update upstream url usage use user
-  usual validate validation value variable vault version view viewer viewport virtual wakeups
-  wanted warning watch watchdog watched way web webhook well what whole width widths window wire
-  with withheld within without work worker write writer written wrong xml zoom
+  present preview price print prior priority proceed process progress promise prompt props protocol
+  proxy public purpose put query queue quick quiet quote rank rate reach reachable reached read
+  reader reading ready real reason receive receiver recipients record redeem redeliver redirects
+  reference refusal refuse release remote removals remove renamed renewal replace replaced report
+  request required requirements rerun reruns reseal resend resolve resolver response rest result
+  resume retry return revoke right role rooms root roots rotate route router row rows rule runtime
+  same sandbox sandboxes save say scan schedule scheduler schema scope screen script scripts seal
+  search seconds secret secure seed seen selected selection send sent sentence separate separator
+  sequence serve server services session set settings several shape share sheet short shortened
+  shortest show shown shutting sign signal signature simple single site size sleep slice slots
+  snapshot so socket sockets some sort source span spans spelled sqlite stale standard standing
+  start startup state statement status steps storable storage stream strict sub subject submission
+  suggestion sum summary supervisor surroundings suspect suspension sweep sweeping swept switch
+  sync synced system tab table tabs tagged taken target task tasks telemetry tell template terminal
+  test testing text than theme thread thumbnail ticket ticks tidied tidy time timeline timeout
+  timer timestamp timezone title tls to token tokens told tolerance tolerated too trace transaction
+  transactional transform transport trial turns typed unauthorized unavailable uncapped unfinished
+  unit unknown unless unopened unresolvable unseen unsupported unused up update upstream url usage
+  use user usual validate validation value variable vault version view viewer viewport virtual
+  wakeups wanted warning watch watchdog watched way web webhook well what whole width widths window
+  wire with withheld within without work worker write writer written wrong xml zoom
 `
   .trim()
   .split(/\s+/)

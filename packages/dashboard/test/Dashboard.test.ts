@@ -123,7 +123,7 @@ describe("signing in", () => {
     await page.getByRole("button", { name: /^Look at/ }).click()
     await title(page, "Workflows")
     await page.getByText("Order digest").waitFor()
-    expect(await page.getByLabel("Account").inputValue()).toBe(account)
+    await expect.poll(() => page.getByLabel("Account").inputValue()).toBe(account)
   })
 })
 

@@ -236,3 +236,15 @@ describe("OpenWorkflow.presence", () => {
     assert.deepStrictEqual(names.slice(0, 3), ["I", "N80", "N81"])
   })
 })
+
+describe("OpenWorkflow.saved", () => {
+  it("takes no older revision for news, and keeps who has saved the newest", () => {
+    const opened = new OpenWorkflow(1)
+    const by = { id: SessionId.make("self"), name: "Ada", role: "editor" } as const
+    opened.saved(3, by)
+    opened.saved(2, undefined)
+    opened.saved(3, undefined)
+    const savedBy = { name: "Ada", role: "editor", isSelf: true } as const
+    assert.deepStrictEqual(opened.stored(by.id), { etag: '"3"', savedBy })
+  })
+})

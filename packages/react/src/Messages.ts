@@ -10,6 +10,7 @@ import type { LineState, NodeState } from "./model/CanvasLayout.ts"
 import type { LogLevel } from "./model/LoggedLines.ts"
 import type { SpanKind } from "./model/RunTimeline.ts"
 import { pinMessages } from "./internal/PinMessages.ts"
+import { presenceMessages } from "./internal/PresenceMessages.ts"
 import { savingMessages } from "./internal/SavingMessages.ts"
 
 type RunState = "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED"
@@ -154,6 +155,7 @@ export const englishMessages = {
   ...canvasMessages,
   ...savingMessages,
   ...pinMessages,
+  ...presenceMessages,
 } as const
 
 type Widened<A> = A extends string

@@ -15,6 +15,7 @@ import type { Surroundings } from "./internal/Surroundings.ts"
 import { SurroundingsContext } from "./internal/Surroundings.ts"
 import { timeFormat } from "./internal/TimeFormat.ts"
 import { RunFollower } from "./model/RunFollower.ts"
+import { WorkflowFollower } from "./model/WorkflowFollower.ts"
 
 /** Light, dark, or as the system of the viewer has it. */
 export type Theme = "light" | "dark" | "system"
@@ -68,7 +69,11 @@ export const Millrace = ({
   user,
 }: MillraceProps) => {
   const read = useMemo(
-    () => ({ queries: makeQueries(), runs: new RunFollower({ client, now: readNow }) }),
+    () => ({
+      queries: makeQueries(),
+      runs: new RunFollower({ client, now: readNow }),
+      workflows: new WorkflowFollower({ client }),
+    }),
     [client],
   )
   useEffect(() => {

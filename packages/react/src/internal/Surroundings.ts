@@ -7,6 +7,7 @@ import { createContext, useContext } from "react"
 import type { Messages } from "../Messages.ts"
 import type { DraftStore } from "../model/editing/DraftStore.ts"
 import type { RunFollower } from "../model/RunFollower.ts"
+import type { WorkflowFollower } from "../model/WorkflowFollower.ts"
 import type { TimeFormat } from "./TimeFormat.ts"
 
 /** What `<Millrace>` gives to the components below it. */
@@ -14,6 +15,7 @@ export interface Surroundings {
   readonly client: Client
   readonly queries: QueryClient
   readonly runs: RunFollower
+  readonly workflows: WorkflowFollower
   /** Where unsaved work stays until it is saved. */
   readonly drafts: DraftStore
   readonly messages: Messages

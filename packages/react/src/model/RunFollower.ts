@@ -62,12 +62,13 @@ const statusOf = (error: unknown): number | undefined => {
 }
 
 /** True if asking again cannot help. */
-const isRefused = (error: unknown): boolean => {
+export const isRefused = (error: unknown): boolean => {
   const status = statusOf(error)
   return status !== undefined && status >= 400 && status < 500 && status !== 429
 }
 
-const sleep = (millis: number, signal: AbortSignal): Promise<void> =>
+/** Waits, or until the signal is aborted. */
+export const sleep = (millis: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)

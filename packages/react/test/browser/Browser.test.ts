@@ -7,6 +7,7 @@ import { canvasFacts } from "./CanvasFacts.ts"
 import { editorNodes } from "./EditorPage.ts"
 import { inspectorFacts } from "./InspectorFacts.ts"
 import { inspectorNodes } from "./InspectorPage.ts"
+import { presenceFacts } from "./PresenceFacts.ts"
 import { runNodes, runViewFacts } from "./RunViewFacts.ts"
 import { savingFacts } from "./SavingFacts.ts"
 import { patienceMillis, stage } from "./Stage.ts"
@@ -21,4 +22,5 @@ runViewFacts()
 canvasFacts()
 inspectorFacts()
 savingFacts()
+presenceFacts()
 workflowEditorFacts()

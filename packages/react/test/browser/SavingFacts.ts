@@ -16,7 +16,7 @@ const gateAt = (id: string, label: string, column: number) => ({
   data: { label, inputs: { name: id } },
 })
 
-const makeWorkflow = async (name: string): Promise<string> => {
+export const makeWorkflow = async (name: string): Promise<string> => {
   const nodes = [gateAt("a", "First", 0), gateAt("b", "Second", 1)]
   return (await stage.server.engine.workflows.create({ name, nodes })).id
 }
@@ -38,7 +38,7 @@ const openTab = async (context: BrowserContext, id: string, shown: Asked = {}) =
 const openHere = async (id: string, shown: Asked = {}, look: Look = {}) =>
   (await openEditors({ editors: [id], user: "ada", ...shown }, look)).page
 
-const type = async (page: Page, label: string, text: string) => {
+export const type = async (page: Page, label: string, text: string) => {
   await nodeAt(page, label).focus()
   await page.keyboard.press("Enter")
   await page.getByRole("heading", { name: label }).waitFor()
@@ -46,7 +46,7 @@ const type = async (page: Page, label: string, text: string) => {
 }
 
 /** What the field shows. */
-const typed = (page: Page) =>
+export const typed = (page: Page) =>
   page.locator('[data-field="inputs/name"]').locator("input, textarea").first().inputValue()
 
 const stateIs = (page: Page, state: string) =>
@@ -60,6 +60,11 @@ const choose = (page: Page, side: string) =>
     .getByRole("dialog")
     .getByRole("radio", { name: new RegExp(`^${side}`) })
     .check()
+
+const withoutSaves = (where: BrowserContext | Page) =>
+  where.route("**/api/**", (route) =>
+    route.request().method() === "PATCH" ? route.abort() : route.fallback(),
+  )
 
 export const savingFacts = () => {
   describe("Saving", () => {
@@ -84,15 +89,18 @@ export const savingFacts = () => {
       async (theme, options) => {
         const id = await makeWorkflow(`choice ${theme}`)
         const page = await openHere(id, { theme }, options)
+        await withoutSaves(page)
+        await type(page, "First", "mine")
+        await save(page)
+        await stateIs(page, "offline")
         const other = await stage.server.engine.workflows.get(id)
         const nodes = other.nodes.map((node) => ({
           ...node,
           data: { ...(node.data as object), inputs: { name: `theirs ${node.id}` } },
         }))
         await stage.server.engine.workflows.update(id, { nodes })
-        await type(page, "First", "mine")
-        await save(page)
         await stateIs(page, "conflict")
+        await page.unroute("**/api/**")
         expect(await stored(id)).toEqual(["theirs a", "theirs b"])
         await page.getByRole("button", { name: "Compare" }).click()
         const dialog = page.getByRole("dialog")
@@ -133,17 +141,14 @@ export const savingFacts = () => {
       await page.keyboard.press("Escape")
       expect(await stored(id)).toEqual(["before", "b"])
       await page.unroute("**/api/**")
+      // Else the stream is back first, and then all is saved by itself.
+      await page.route("**/live", (route) => route.abort())
       await page.getByRole("button", { name: "Try again" }).click()
       await savedByItself(page)
       expect(await stored(id)).toEqual(["after", "b"])
       expect(await draftsIn(page)).toEqual([])
       await portAt(page, "Output", "output", "First").waitFor()
     })
-
-    const withoutSaves = (context: BrowserContext) =>
-      context.route("**/api/**", (route) =>
-        route.request().method() === "PATCH" ? route.abort() : route.fallback(),
-      )
 
     it("keeps unsaved work for its user, over the end of the tab", async () => {
       const id = await makeWorkflow("users")

@@ -13,11 +13,13 @@ import styles from "./Editor.module.css"
 import type { EditorRun } from "./EditorRun.ts"
 import type { EditorPins } from "./Pins.ts"
 import { PinsLine } from "./PinsLine.tsx"
+import { PresenceLine } from "./PresenceLine.tsx"
 import { ProblemsBar } from "./ProblemsBar.tsx"
 import { SavingState } from "./SavingState.tsx"
 import { StartForm } from "./StartForm.tsx"
 
 interface EditorBarProps {
+  readonly workflowId: string
   readonly reading: EditingReading
   readonly running: EditorRun
   readonly problems: ReadonlyArray<PlacedProblem>
@@ -123,12 +125,15 @@ const Running = ({ readOnly, running }: Pick<EditorBarProps, "running" | "readOn
 
 /** Shows the bar. */
 export const EditorBar = (props: EditorBarProps) => {
-  const { held, onJump, onSavedAsNew, problems, readOnly, reading, running } = props
+  const { held, onJump, onSavedAsNew, problems, readOnly, reading, running, workflowId } = props
   const { messages } = useSurroundings()
   const isRunShown = running.runId !== undefined
   return (
     <div aria-label={messages.actions} className={styles.bar} role="group">
-      <h2 dir="auto">{reading.document?.name}</h2>
+      <div className={styles.title}>
+        <h2 dir="auto">{reading.document?.name}</h2>
+        <PresenceLine editing={reading.editing} workflowId={workflowId} />
+      </div>
       {isRunShown ? (
         <Running {...props} />
       ) : (

@@ -277,6 +277,7 @@ const Opened = (props: PartsProps) => {
         readOnly={isLooked}
         reading={reading}
         running={running}
+        workflowId={given.workflowId}
       />
       <div className={styles.body}>
         <Main parts={parts} props={props} />

@@ -149,6 +149,11 @@ export class WorkflowEditing {
     return this.#saving.refresh()
   }
 
+  /** Somebody has said which revision is stored: another one than is known is read and merged. */
+  learn(etag: string): void {
+    this.#saving.learn(etag)
+  }
+
   /** To call when the tab becomes visible, and when the network is back. */
   wake(): void {
     this.#saving.wake()

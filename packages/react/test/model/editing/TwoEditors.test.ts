@@ -113,6 +113,11 @@ const play = async (seed: number): Promise<Story> => {
     world.weather = during(weather)
     await world.pass(choice.of([100, 300, 900, 2_000]))
     if (choice.chance(0.3)) await story.resolve(editors[at]!)
+    // The revision that somebody is told may be an old one.
+    if (choice.chance(0.3)) {
+      editors[choice.of([0, 1] as const)]!.learn(`"${choice.below(9)}"`)
+      await world.settle()
+    }
     if (choice.chance(0.08)) {
       // What is typed in the last moment before a kill is lost, unless the page was told.
       editors[at]!.keepDraft()

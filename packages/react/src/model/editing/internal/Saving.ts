@@ -73,6 +73,8 @@ export class Saving {
   #wantsRead = false
   #hasLooked = false
   #readAt = 0
+  /** The revision that is stored, as somebody has said, until it is compared. */
+  #told: string | undefined
 
   constructor(options: EditingOptions, listener: SavingListener) {
     this.#options = options
@@ -134,6 +136,20 @@ export class Saving {
   refresh(): Promise<void> {
     this.#wantsRead = true
     return this.#autosave.now()
+  }
+
+  /** Which revision is stored, as somebody says. During a save, it may be what that one stores. */
+  learn(etag: string): void {
+    this.#told = etag
+    this.#readIfOutdated()
+  }
+
+  #readIfOutdated(): void {
+    const etag = this.#stored?.etag
+    if (etag === undefined || this.#told === undefined || this.#status === "saving") return
+    const isOutdated = this.#told !== etag
+    this.#told = undefined
+    if (isOutdated) void this.refresh()
   }
 
   wake(): void {
@@ -405,6 +421,7 @@ export class Saving {
       return this.#failed(error)
     }
     this.#rest()
+    this.#readIfOutdated()
     // What was typed meanwhile has its own quiet time.
     if (this.isUnsaved) this.#autosave.changed()
     this.#listener.onChange()
@@ -426,6 +443,7 @@ export class Saving {
     if (failure.kind !== "offline") this.#sent = undefined
     if (this.#document === undefined && !this.#begin()) this.#error = error
     this.#planDraft()
+    this.#readIfOutdated()
     this.#listener.onChange()
     return failure.kind === "offline" ? { next: "retry", afterSeconds: failure.afterSeconds } : rest
   }
