@@ -28,6 +28,9 @@ export interface RerunOptions {
 /** A type that one server does not know, and runs that have no rerun. */
 const fairRefusal = /unknown type "rare"|A run of a single node has no rerun/
 
+/** How a rerun is refused that would execute nothing. */
+const idleRefusal = "Nothing has to run anew"
+
 /** So long a request is waited for before it is made again elsewhere. */
 const patienceMillis = 5_000
 
@@ -81,6 +84,8 @@ export class Reruns {
     const starts = `${host.machine.name} ${Number(values["run"])}`
     starting.add(starts)
     const wasOpen = !isTerminal(watched.record.run.status)
+    // The workflow may be edited before the answer.
+    const wasIdle = this.#isIdle(action, watched)
     const asked = action.isBatch
       ? this.#batch(action, watched, server)
       : this.#single(action, watched, server)
@@ -100,7 +105,8 @@ export class Reruns {
               return
             }
             this.#answered.add(action)
-            if (!this.#isFair(action, watched, wasOpen, error)) {
+            const isIdleRefusal = wasIdle && String(error).includes(idleRefusal)
+            if (!isIdleRefusal && !this.#isFair(action, watched, wasOpen, error)) {
               world.report("a rerun of what can be executed is accepted", String(error))
             }
           },
@@ -170,15 +176,19 @@ export class Reruns {
     }
   }
 
-  #isFair(action: RerunAction, watched: Watched, wasOpen: boolean, error: unknown): boolean {
+  /** True where nothing would be executed anew as the workflow is now. */
+  #isIdle(action: RerunAction, { record }: Watched): boolean {
     const { editions } = this.#options.world
+    const graph = action.definition === "same" ? record.definition : editions.currentOf(record.run)
+    return isIdle(record, graph, action)
+  }
+
+  #isFair(action: RerunAction, watched: Watched, wasOpen: boolean, error: unknown): boolean {
     const { _tag: tag, message } = error as { readonly _tag?: string; readonly message: string }
     if (tag === "RunOpen") return wasOpen
     if (tag !== "InvalidGraph") return false
     if (fairRefusal.test(message)) return true
-    const { record } = watched
-    const graph = action.definition === "same" ? record.definition : editions.currentOf(record.run)
-    return message.includes("Nothing has to run anew") && isIdle(record, graph, action)
+    return message.includes(idleRefusal) && this.#isIdle(action, watched)
   }
 }
 
