@@ -159,6 +159,10 @@ const contextOf = async (browser: Browser, scene: Scene, isPhone: boolean) => {
   await context.addCookies([{ name, value, url: scene.origin }])
   await context.addInitScript((id) => sessionStorage.setItem("millrace.account", id), scene.account)
   await context.clock.setFixedTime(scene.now)
+  // The other tab may or may not have the same workflow open just now: nobody is told.
+  await context.route("**/workflows/*/live", (route) =>
+    route.fulfill({ contentType: "text/event-stream", body: "" }),
+  )
   return context
 }
 
