@@ -6,10 +6,13 @@
  */
 import { createEngine, type Engine, sqlite } from "millrace"
 
-/** Who is signed in, by session. Yours are in a database. */
-const sessions = new Map([["session-of-ada", "acme"]])
+/** Accounts of who is signed in, by the value of the cookie. Yours are in a database. */
+export const signedIn = new Map([["session-of-ada", "acme"]])
 
 const kept = globalThis as { automation?: Promise<Engine> }
+
+const accountOf = (request: Request): string | undefined =>
+  signedIn.get(/(?:^|; )session=([^;]+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "")
 
 /** The engine, which the first call opens. */
 export const automation = (): Promise<Engine> =>
@@ -18,7 +21,14 @@ export const automation = (): Promise<Engine> =>
     store: sqlite(process.env["FLOWS_FILE"] ?? "./flows.db"),
     basePath: "/automation",
     authorize: (request) => {
-      const account = sessions.get(request.headers.get("x-session") ?? "")
+      const account = accountOf(request)
       return account === undefined ? null : { account }
     },
   }))
+
+/** A short session in the engine's account for whoever is signed in; `undefined`: nobody is. */
+export const tokenFor = async (request: Request): Promise<string | undefined> => {
+  if (accountOf(request) === undefined) return undefined
+  const { sessions } = await automation()
+  return (await sessions.create({ role: "editor", expiresIn: "15 minutes" })).token
+}

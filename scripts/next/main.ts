@@ -1,6 +1,7 @@
 /**
  * `npm run examples:next` builds and starts the Next application in `examples/next`, starts a run
- * over HTTP, reads its events as they happen, and ends. Needs `npm run build`.
+ * over HTTP, reads its events as they happen, runs the workflow in the editor of its page, and
+ * ends. Needs `npm run build`.
  *
  * Next is large, so it is no part of an install of the repository: the first time it is installed
  * beside the example, with a TypeScript that it knows. The packages of the engine are packed and
@@ -12,6 +13,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { root } from "../../packages/core/test/Sources.ts"
+import { launchChromium } from "../../packages/react/test/browser/Chromium.ts"
 import { pack } from "../packages/Packed.ts"
 
 const example = join(root, "examples/next")
@@ -40,7 +42,7 @@ const withOurs = (name: string): ReadonlyArray<string> => {
 
 const install = (): void => {
   if (!existsSync(next)) npm("install", "--no-package-lock")
-  const wanted = new Set(["millrace", "@millrace/sqlite"].flatMap(withOurs))
+  const wanted = new Set(["millrace", "@millrace/sqlite", "@millrace/react"].flatMap(withOurs))
   const tarballs = pack(temporary)
     .filter(({ manifest }) => wanted.has(manifest.name))
     .map(({ tarball }) => tarball)
@@ -58,7 +60,7 @@ const start = async (server: ChildProcess): Promise<string> => {
   throw new Error(`Next did not start: ${printed}`)
 }
 
-const headers = { "x-session": "session-of-ada", "content-type": "application/json" }
+const headers = { cookie: "session=session-of-ada", "content-type": "application/json" }
 
 const post = async (address: string, body: unknown): Promise<Record<string, unknown>> => {
   const response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body) })
@@ -93,6 +95,26 @@ const eventsOfRun = async (api: string): Promise<ReadonlyArray<ReadonlyArray<str
   return pieces
 }
 
+/** Signs in, runs the workflow in the editor, and watches the run; what the page complains of. */
+const runInEditor = async (origin: string): Promise<ReadonlyArray<string>> => {
+  const browser = await launchChromium()
+  const problems: Array<string> = []
+  try {
+    const page = await browser.newPage()
+    page.on("pageerror", ({ message }) => problems.push(message))
+    page.on("console", (line) => line.type() === "error" && problems.push(line.text()))
+    await page.goto(origin)
+    await page.getByRole("button", { name: "Sign in as Ada" }).click()
+    await page.locator('.react-flow__node[data-id="pause"]').waitFor()
+    await page.getByRole("button", { name: "Run", exact: true }).click()
+    await page.locator('article[data-status="COMPLETED"]').waitFor()
+    console.log("the run of the editor completed")
+  } finally {
+    await browser.close()
+  }
+  return problems
+}
+
 const check = (is: boolean, problem: string): void => {
   if (is) return
   console.log(problem)
@@ -111,7 +133,8 @@ try {
     env,
     stdio: ["ignore", "pipe", "inherit"],
   })
-  const api = `${await start(server)}/automation/api/v1`
+  const origin = await start(server)
+  const api = `${origin}/automation/api/v1`
   const pieces = await eventsOfRun(api)
   const all = pieces.flat()
   console.log(all.join(" "))
@@ -120,6 +143,8 @@ try {
   const { status } = await fetch(`${api}/runs`)
   console.log("without a session:", status)
   check(status === 401, "a request without a session was answered")
+  const problems = await runInEditor(origin)
+  check(problems.length === 0, `the page complains: ${problems.join("; ")}`)
 } finally {
   if (server !== undefined) {
     server.kill()
