@@ -120,7 +120,7 @@ export const overlayOf = (request: StartRequest): Overlay => ({
 const sayingOf = ({ keyId, rerun, sessionId }: StartRequest, nodeId: string) => {
   const runId = rerun?.executedBy.get(nodeId)
   if (runId !== undefined) {
-    return { message: `Taken over from run ${runId}, which executed the node`, data: { runId } }
+    return { message: `Taken over from run ${runId}, where the node completed`, data: { runId } }
   }
   const message = "Pinned: the start of the run gave this output, and the node was not executed"
   if (sessionId !== undefined) return { message, data: { sessionId } }
