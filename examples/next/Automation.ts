@@ -26,9 +26,10 @@ export const automation = (): Promise<Engine> =>
     },
   }))
 
-/** A short session in the engine's account for whoever is signed in; `undefined`: nobody is. */
+/** A short session of the engine for whoever is signed in; `undefined`: nobody is. */
 export const tokenFor = async (request: Request): Promise<string | undefined> => {
-  if (accountOf(request) === undefined) return undefined
+  const account = accountOf(request)
+  if (account === undefined) return undefined
   const { sessions } = await automation()
-  return (await sessions.create({ role: "editor", expiresIn: "15 minutes" })).token
+  return (await sessions.create({ account, role: "editor", expiresIn: "15 minutes" })).token
 }

@@ -67,8 +67,8 @@ export const startHost = async (port: number) => {
     response.cookie("app", value, { httpOnly: true, sameSite: "lax" }).json({ name: person.name })
   })
   app.get("/me", (request, response) => void response.json(personOf(request)?.name ?? null))
-  const tokenOf = async ({ accountId: account }: Person) =>
-    (await engine.sessions.create({ account, role: "editor", expiresIn: "15 minutes" })).token
+  const tokenOf = async ({ accountId }: Person) =>
+    (await engine.sessions.create({ accountId, role: "editor", expiresIn: "15 minutes" })).token
   // The one door from the application to the engine: who is signed in here gets a session there.
   app.post("/flows-token", (request, response, next) => {
     const person = personOf(request)

@@ -12,7 +12,14 @@ export type {
   NewAccount,
 } from "./AccountClient.ts"
 export type { Authorize, RequestOwner } from "./Authorize.ts"
-export type { NewSession, Session, SessionLink, Sessions, SessionToken } from "./ConsoleSession.ts"
+export type {
+  NewSession,
+  Session,
+  SessionLink,
+  SessionOwner,
+  Sessions,
+  SessionToken,
+} from "./ConsoleSession.ts"
 export { createEngine } from "./CreateEngine.ts"
 export type { DashboardGrant, DashboardOptions } from "./Dashboard.ts"
 export type { Engine } from "./Engine.ts"

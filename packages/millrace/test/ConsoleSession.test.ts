@@ -41,13 +41,13 @@ describe("engine.sessions", () => {
 
   it("keeps the accounts of an application apart", async () => {
     await using engine = await createEngine()
-    const { id: account } = await engine.accounts.create({ name: "acme" })
+    const { id: accountId } = await engine.accounts.create({ name: "acme" })
     await engine.workflows.create({ name: "Ours" })
-    const { session, token } = await engine.sessions.create({ account, role: "owner" })
+    const { session, token } = await engine.sessions.create({ accountId, role: "owner" })
     const client = createConsoleClient({ url, token: async () => token, fetch: engine.fetch })
     expect((await client.workflows.list()).items).toEqual([])
     const made = await client.workflows.create({ name: "Theirs" })
-    expect((await engine.account(account).workflows.get(made.id)).name).toBe("Theirs")
+    expect((await engine.account(accountId).workflows.get(made.id)).name).toBe("Theirs")
     const key = await client.keys.create({ label: "ci" })
     expect(await client.keys.list()).toHaveLength(1)
     expect((await client.keys.revoke(key.id)).revokedAt).not.toBeNull()
@@ -55,7 +55,7 @@ describe("engine.sessions", () => {
     expect(await refusal(engine.sessions.revoke(session.id))).toMatchObject({
       code: "SESSION_NOT_FOUND",
     })
-    expect(await engine.sessions.revokeAll({ account })).toBe(1)
+    expect(await engine.sessions.revokeAll({ account: "acme" })).toBe(1)
     expect(await refusal(client.session.get())).toMatchObject({ code: "SESSION_REFUSED" })
   })
 
@@ -89,7 +89,9 @@ describe("engine.sessions", () => {
     await using engine = await createEngine()
     const wrong: ReadonlyArray<readonly [object, string, RegExp]> = [
       [{ role: "operator" }, "INVALID_REQUEST", /role/],
-      [{ role: "viewer", account: "acc_none" }, "ACCOUNT_NOT_FOUND", /acc_none/],
+      [{ role: "viewer", account: "nobody" }, "ACCOUNT_NOT_FOUND", /nobody/],
+      [{ role: "viewer", accountId: "acc_none" }, "ACCOUNT_NOT_FOUND", /acc_none/],
+      [{ role: "viewer", account: "a", accountId: "b" }, "INVALID_REQUEST", /and not both/],
       [{ role: "viewer", expiresIn: "8 days" }, "INVALID_SESSION", /7 days/],
       [{ role: "viewer", expiresIn: "soon" }, "INVALID_REQUEST", /expiresIn/],
       [{ role: "viewer", workflows: [] }, "INVALID_REQUEST", /1 to 100/],
