@@ -1,17 +1,14 @@
 /**
  * A trigger that follows the runs of another workflow, to make or to change.
  *
- * Guarantees: what the server refuses is said in its words, and what was typed stays. Leaves out:
- * workflows beyond the newest ones.
+ * Leaves out: workflows beyond the newest ones.
  */
 import type { NewRunEndTrigger, RunEndTrigger } from "@millrace/api/PromiseClient"
-import { useMutation } from "@tanstack/react-query"
 import { useState } from "react"
-import { client, sentenceOf } from "../Console.ts"
-import { Dialog } from "./Dialog.tsx"
-import { Notice } from "./Notice.tsx"
+import { client } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Lines } from "./TextFields.tsx"
+import { TriggerForm } from "./TriggerForm.tsx"
 import { useWatchable } from "./WatchedWorkflow.tsx"
 
 type End = RunEndTrigger["on"][number]
@@ -101,64 +98,32 @@ const Fields = ({ workflowId, ...all }: Given & { readonly workflowId: string })
 export const RunEndForm = ({
   known,
   onClose,
-  onSaved,
   workflowId,
 }: {
   readonly workflowId: string
   readonly known?: RunEndTrigger
-  readonly onSaved: () => Promise<unknown>
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
-  const [isOdd, setIsOdd] = useState(false)
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: async (body: NewRunEndTrigger) => {
-      const { type: _, ...change } = body
-      await (known === undefined
-        ? client.triggers.create(workflowId, body)
-        : client.triggers.update(workflowId, known.id, change))
-    },
-    onSuccess: async () => {
-      await onSaved()
-      onClose()
-    },
-  })
-  const save = () => {
-    setIsOdd(false)
-    try {
-      mutate(bodyOf(texts))
-    } catch {
-      setIsOdd(true)
-    }
-  }
+  const save = ({ type, ...change }: NewRunEndTrigger): Promise<unknown> =>
+    known === undefined
+      ? client.triggers.create(workflowId, { type, ...change })
+      : client.triggers.update(workflowId, known.id, change)
   return (
-    <Dialog title={known === undefined ? "After a run" : "After runs"} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Fields
-          workflowId={workflowId}
-          texts={texts}
-          set={(name, text) => setTexts({ ...texts, [name]: text })}
-        />
-        {isOdd && (
-          <Notice kind="error">
-            {'The fields or the values are not JSON, such as { "n": "output.n" }.'}
-          </Notice>
-        )}
-        {error !== null && <Notice kind="error">{sentenceOf(error)}</Notice>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isPending || texts.watch === ""}>
-            Save
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <TriggerForm
+      title={known === undefined ? "After a run" : "After runs"}
+      workflowId={workflowId}
+      read={() => bodyOf(texts)}
+      notJson={'The fields or the values are not JSON, such as { "n": "output.n" }.'}
+      save={save}
+      isUnfinished={texts.watch === ""}
+      onClose={onClose}
+    >
+      <Fields
+        workflowId={workflowId}
+        texts={texts}
+        set={(name, text) => setTexts({ ...texts, [name]: text })}
+      />
+    </TriggerForm>
   )
 }

@@ -3,12 +3,10 @@
  */
 import type { RunEndTrigger } from "@millrace/api/PromiseClient"
 import { useState } from "react"
-import { Link } from "wouter"
-import { client } from "../Console.ts"
-import { numberText, timeText } from "../Words.ts"
-import { Confirm } from "./Confirm.tsx"
+import { timeText } from "../Words.ts"
 import { endTexts, RunEndForm } from "./RunEndForm.tsx"
-import { refreshTriggers, TriggerSwitch } from "./TriggerSwitch.tsx"
+import { LastRun, Missed, RemoveTrigger, TriggerActions, TriggerRuns } from "./TriggerCells.tsx"
+import { TriggerSwitch } from "./TriggerSwitch.tsx"
 import { WatchedWorkflow } from "./WatchedWorkflow.tsx"
 
 const words = { edit: "Edit", remove: "Remove" } as const
@@ -23,7 +21,6 @@ const Row = ({
   readonly readOnly: boolean
   readonly onAsk: (what: Asked) => void
 }) => {
-  const { lastAt, lastError, lastMissedAt, lastRunId, missed } = item
   const what = `trigger of ${timeText(item.createdAt)}`
   return (
     <tr>
@@ -34,28 +31,14 @@ const Row = ({
         <WatchedWorkflow id={item.watch} /> {item.on.map((end) => endTexts[end]).join(", ")}
       </td>
       <td>
-        {lastRunId === null ? "–" : <Link href={`/runs/${lastRunId}`}>{timeText(lastAt)}</Link>}
+        <LastRun {...item} />
       </td>
       <td>
-        {missed === 0 ? "None" : `${numberText(missed)}, last ${timeText(lastMissedAt)}`}
-        {lastError !== null && <div className="error clamp">{lastError}</div>}
+        <Missed {...item} />
       </td>
-      <td className="actions">
-        <Link href={`/runs?triggerId=${item.id}`} aria-label={`Runs: ${what}`}>
-          Runs
-        </Link>
-        {!readOnly &&
-          (Object.keys(words) as Array<Asked>).map((action) => (
-            <button
-              key={action}
-              type="button"
-              aria-label={`${words[action]}: ${what}`}
-              onClick={() => onAsk(action)}
-            >
-              {words[action]}
-            </button>
-          ))}
-      </td>
+      <TriggerActions words={readOnly ? {} : words} what={what} onAsk={onAsk}>
+        <TriggerRuns id={item.id} what={what} />
+      </TriggerActions>
     </tr>
   )
 }
@@ -93,11 +76,9 @@ const Rows = ({
 
 /** The triggers, and what can be done with them. */
 export const RunEndTable = ({
-  id,
   items,
   readOnly,
 }: {
-  readonly id: string
   readonly items: ReadonlyArray<RunEndTrigger>
   readonly readOnly: boolean
 }) => {
@@ -108,25 +89,12 @@ export const RunEndTable = ({
       <h2>After runs of others</h2>
       <Rows items={items} readOnly={readOnly} onAsk={(what, item) => setAsked({ what, item })} />
       {asked?.what === "edit" && (
-        <RunEndForm
-          workflowId={id}
-          known={asked.item}
-          onSaved={() => refreshTriggers(id)}
-          onClose={close}
-        />
+        <RunEndForm workflowId={asked.item.workflowId} known={asked.item} onClose={close} />
       )}
       {asked?.what === "remove" && (
-        <Confirm
-          title="Remove the trigger?"
-          action="Remove"
-          act={async () => {
-            await client.triggers.remove(id, asked.item.id)
-            await refreshTriggers(id)
-          }}
-          onClose={close}
-        >
-          <p>It starts nothing any more. Its runs stay.</p>
-        </Confirm>
+        <RemoveTrigger what="trigger" item={asked.item} onClose={close}>
+          It starts nothing any more. Its runs stay.
+        </RemoveTrigger>
       )}
     </>
   )

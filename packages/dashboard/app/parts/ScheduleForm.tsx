@@ -1,18 +1,15 @@
 /**
  * A schedule of a workflow, to make or to change.
  *
- * Guarantees: what the server refuses is said in its words, and what was typed stays. Leaves out:
- * reading cron texts; the server says when they are due.
+ * Leaves out: reading cron texts; the server says when they are due.
  */
 import type { NewSchedule, Schedule } from "@millrace/api/PromiseClient"
-import { useMutation } from "@tanstack/react-query"
 import { useState } from "react"
-import { client, sentenceOf } from "../Console.ts"
+import { client } from "../Console.ts"
 import { timeZone } from "../Words.ts"
-import { Dialog } from "./Dialog.tsx"
-import { Notice } from "./Notice.tsx"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
+import { TriggerForm } from "./TriggerForm.tsx"
 
 /** A schedule as texts. */
 type ScheduleTexts = ReturnType<typeof textsOf>
@@ -108,55 +105,27 @@ const Fields = (given: Texts<keyof ScheduleTexts>) => {
 export const ScheduleForm = ({
   known,
   onClose,
-  onSaved,
   workflowId,
 }: {
   readonly workflowId: string
   readonly known?: Schedule
-  readonly onSaved: () => Promise<unknown>
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
-  const [isOdd, setIsOdd] = useState(false)
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: (body: NewSchedule) => {
-      if (known === undefined) return client.triggers.create(workflowId, body)
-      const { type: _, ...change } = body
-      return client.triggers.update(workflowId, known.id, change)
-    },
-    onSuccess: async () => {
-      await onSaved()
-      onClose()
-    },
-  })
-  const save = () => {
-    setIsOdd(false)
-    try {
-      mutate(bodyOf(texts))
-    } catch {
-      setIsOdd(true)
-    }
-  }
+  const save = ({ type, ...change }: NewSchedule): Promise<unknown> =>
+    known === undefined
+      ? client.triggers.create(workflowId, { type, ...change })
+      : client.triggers.update(workflowId, known.id, change)
   return (
-    <Dialog title={known === undefined ? "New schedule" : "Schedule"} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
-        {isOdd && <Notice kind="error">{'The values are not JSON, such as { "n": 1 }.'}</Notice>}
-        {error !== null && <Notice kind="error">{sentenceOf(error)}</Notice>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isPending}>
-            Save
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <TriggerForm
+      title={known === undefined ? "New schedule" : "Schedule"}
+      workflowId={workflowId}
+      read={() => bodyOf(texts)}
+      notJson={'The values are not JSON, such as { "n": 1 }.'}
+      save={save}
+      onClose={onClose}
+    >
+      <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
+    </TriggerForm>
   )
 }

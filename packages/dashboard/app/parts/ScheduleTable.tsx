@@ -4,14 +4,13 @@
 import type { Schedule, ScheduleItem } from "@millrace/api/PromiseClient"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { Link } from "wouter"
 import { client, sentenceOf } from "../Console.ts"
 import { numberText, timeText, timeZone } from "../Words.ts"
-import { Confirm } from "./Confirm.tsx"
 import { Dialog } from "./Dialog.tsx"
 import { Notice } from "./Notice.tsx"
 import { ScheduleForm } from "./ScheduleForm.tsx"
-import { refreshTriggers, triggersKey, TriggerSwitch } from "./TriggerSwitch.tsx"
+import { LastRun, Missed, RemoveTrigger, TriggerActions } from "./TriggerCells.tsx"
+import { triggersKey, TriggerSwitch } from "./TriggerSwitch.tsx"
 
 /** When it is due: `0 9 * * 1-5, Europe/Berlin`. */
 const whenOf = ({ cron, everySeconds, timezone }: ScheduleItem): string =>
@@ -59,27 +58,11 @@ const Editing = ({
   const { data } = useTrigger(item)
   if (data === undefined) return null
   const { workflowId } = item
-  return (
-    <ScheduleForm
-      workflowId={workflowId}
-      known={data satisfies Schedule}
-      onSaved={() => refreshTriggers(workflowId)}
-      onClose={onClose}
-    />
-  )
+  return <ScheduleForm workflowId={workflowId} known={data satisfies Schedule} onClose={onClose} />
 }
 
-const Missed = ({ item: { lastError, lastMissedAt, missed } }: { readonly item: ScheduleItem }) =>
-  missed === 0 ? (
-    "None"
-  ) : (
-    <>
-      {numberText(missed)}, last {timeText(lastMissedAt)}
-      {lastError !== null && <div className="error clamp">{lastError}</div>}
-    </>
-  )
-
-type Asked = "times" | "edit" | "remove"
+const words = { times: "Next times", edit: "Edit", remove: "Remove" } as const
+type Asked = keyof typeof words
 
 const Rows = ({
   items,
@@ -115,29 +98,16 @@ const Rows = ({
             </td>
             <td>{timeText(item.nextAt)}</td>
             <td>
-              {item.lastRunId === null ? (
-                "–"
-              ) : (
-                <Link href={`/runs/${item.lastRunId}`}>{timeText(item.lastAt)}</Link>
-              )}
+              <LastRun {...item} />
             </td>
             <td>
-              <Missed item={item} />
+              <Missed {...item} />
             </td>
-            <td className="actions">
-              {(readOnly ? (["times"] as const) : (["times", "edit", "remove"] as const)).map(
-                (what) => (
-                  <button
-                    key={what}
-                    type="button"
-                    aria-label={`${words[what]}: ${whenOf(item)}`}
-                    onClick={() => onAsk(what, item)}
-                  >
-                    {words[what]}
-                  </button>
-                ),
-              )}
-            </td>
+            <TriggerActions
+              words={readOnly ? { times: words.times } : words}
+              what={whenOf(item)}
+              onAsk={(what: Asked) => onAsk(what, item)}
+            />
           </tr>
         ))}
       </tbody>
@@ -145,15 +115,11 @@ const Rows = ({
   </div>
 )
 
-const words = { times: "Next times", edit: "Edit", remove: "Remove" } as const
-
 /** The schedules, and what can be done with them. */
 export const ScheduleTable = ({
-  id,
   items,
   readOnly,
 }: {
-  readonly id: string
   readonly items: ReadonlyArray<ScheduleItem>
   readonly readOnly: boolean
 }) => {
@@ -166,17 +132,9 @@ export const ScheduleTable = ({
       {asked?.what === "times" && <Times item={asked.item} onClose={close} />}
       {asked?.what === "edit" && <Editing item={asked.item} onClose={close} />}
       {asked?.what === "remove" && (
-        <Confirm
-          title="Remove the schedule?"
-          action="Remove"
-          act={async () => {
-            await client.triggers.remove(id, asked.item.id)
-            await refreshTriggers(id)
-          }}
-          onClose={close}
-        >
-          <p>It starts nothing any more. Its runs stay.</p>
-        </Confirm>
+        <RemoveTrigger what="schedule" item={asked.item} onClose={close}>
+          It starts nothing any more. Its runs stay.
+        </RemoveTrigger>
       )}
     </>
   )

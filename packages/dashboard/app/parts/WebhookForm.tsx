@@ -1,17 +1,15 @@
 /**
  * An inbound webhook of a workflow, to make or to change.
  *
- * Guarantees: what the server refuses is said in its words, and what was typed stays. Leaves out:
- * the address, which only the answer to making it has.
+ * Leaves out: the address, which only the answer to making it has.
  */
 import type { InboundWebhook, NewInboundWebhook } from "@millrace/api/PromiseClient"
-import { useMutation, useQuery } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { client, sentenceOf, useMay } from "../Console.ts"
-import { Dialog } from "./Dialog.tsx"
-import { Notice } from "./Notice.tsx"
+import { client, useMay } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
+import { TriggerForm } from "./TriggerForm.tsx"
 
 type Check = InboundWebhook["verify"]
 type Method = InboundWebhook["methods"][number]
@@ -212,66 +210,35 @@ export const WebhookForm = ({
   known,
   onClose,
   onMade,
-  onSaved,
   workflowId,
 }: {
   readonly workflowId: string
   readonly known?: InboundWebhook
   /** Is given the path of a new address, below that of the server. */
   readonly onMade: (path: string) => void
-  readonly onSaved: () => Promise<unknown>
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
-  const [isOdd, setIsOdd] = useState(false)
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: async (body: NewInboundWebhook) => {
-      if (known === undefined) return (await client.triggers.create(workflowId, body)).path
-      const { type: _, ...change } = body
-      await client.triggers.update(workflowId, known.id, change)
-      return undefined
-    },
-    onSuccess: async (path) => {
-      if (path !== undefined) onMade(path)
-      await onSaved()
-      onClose()
-    },
-  })
-  const save = () => {
-    setIsOdd(false)
-    try {
-      const { dedupeHeader, ...body } = bodyOf(texts)
-      // Where nothing is typed for a new one, the server decides.
-      const isLeft = known === undefined && dedupeHeader === null
-      mutate(isLeft ? body : { ...body, dedupeHeader: dedupeHeader ?? null })
-    } catch {
-      setIsOdd(true)
-    }
+  const save = async (body: NewInboundWebhook) => {
+    if (known === undefined) return onMade((await client.triggers.create(workflowId, body)).path)
+    const { type: _, ...change } = body
+    await client.triggers.update(workflowId, known.id, change)
+  }
+  const read = (): NewInboundWebhook => {
+    const { dedupeHeader = null, ...body } = bodyOf(texts)
+    // Where nothing is typed for a new one, the server decides.
+    return known === undefined && dedupeHeader === null ? body : { ...body, dedupeHeader }
   }
   return (
-    <Dialog title={known === undefined ? "New webhook" : "Webhook"} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
-        {isOdd && (
-          <Notice kind="error">
-            {'The places or the values are not JSON, such as { "n": "body.n" }.'}
-          </Notice>
-        )}
-        {error !== null && <Notice kind="error">{sentenceOf(error)}</Notice>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isPending}>
-            Save
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <TriggerForm
+      title={known === undefined ? "New webhook" : "Webhook"}
+      workflowId={workflowId}
+      read={read}
+      notJson={'The places or the values are not JSON, such as { "n": "body.n" }.'}
+      save={save}
+      onClose={onClose}
+    >
+      <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
+    </TriggerForm>
   )
 }

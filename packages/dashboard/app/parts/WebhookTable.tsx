@@ -3,11 +3,11 @@
  */
 import type { InboundWebhook } from "@millrace/api/PromiseClient"
 import { useState } from "react"
-import { Link } from "wouter"
 import { client } from "../Console.ts"
 import { timeText } from "../Words.ts"
 import { Confirm } from "./Confirm.tsx"
-import { refreshTriggers, TriggerSwitch } from "./TriggerSwitch.tsx"
+import { RemoveTrigger, TriggerActions, TriggerRuns } from "./TriggerCells.tsx"
+import { TriggerSwitch } from "./TriggerSwitch.tsx"
 import { WebhookForm } from "./WebhookForm.tsx"
 
 /** What a request has to show, and by which secret. */
@@ -52,22 +52,9 @@ const Row = ({
         {item.networks !== null && <div className="quiet">from {item.networks.join(", ")}</div>}
       </td>
       <td>{respondTexts[item.respond]}</td>
-      <td className="actions">
-        <Link href={`/runs?triggerId=${item.id}`} aria-label={`Runs: ${what}`}>
-          Runs
-        </Link>
-        {!readOnly &&
-          (Object.keys(words) as Array<Asked>).map((action) => (
-            <button
-              key={action}
-              type="button"
-              aria-label={`${words[action]}: ${what}`}
-              onClick={() => onAsk(action)}
-            >
-              {words[action]}
-            </button>
-          ))}
-      </td>
+      <TriggerActions words={readOnly ? {} : words} what={what} onAsk={onAsk}>
+        <TriggerRuns id={item.id} what={what} />
+      </TriggerActions>
     </tr>
   )
 }
@@ -123,13 +110,7 @@ export const WebhookTable = ({
       <h2>Webhooks</h2>
       <Rows items={items} readOnly={readOnly} onAsk={(what, item) => setAsked({ what, item })} />
       {asked?.what === "edit" && (
-        <WebhookForm
-          workflowId={id}
-          known={asked.item}
-          onMade={onAddress}
-          onSaved={() => refreshTriggers(id)}
-          onClose={close}
-        />
+        <WebhookForm workflowId={id} known={asked.item} onMade={onAddress} onClose={close} />
       )}
       {asked?.what === "readdress" && (
         <Confirm
@@ -142,17 +123,9 @@ export const WebhookTable = ({
         </Confirm>
       )}
       {asked?.what === "remove" && (
-        <Confirm
-          title="Remove the webhook?"
-          action="Remove"
-          act={async () => {
-            await client.triggers.remove(id, asked.item.id)
-            await refreshTriggers(id)
-          }}
-          onClose={close}
-        >
-          <p>Its address is nothing any more. Its runs stay.</p>
-        </Confirm>
+        <RemoveTrigger what="webhook" item={asked.item} onClose={close}>
+          Its address is nothing any more. Its runs stay.
+        </RemoveTrigger>
       )}
     </>
   )

@@ -17,7 +17,7 @@ import { RunEndTable } from "./RunEndTable.tsx"
 import { ScheduleForm } from "./ScheduleForm.tsx"
 import { ScheduleTable } from "./ScheduleTable.tsx"
 import { ShownOnce } from "./ShownOnce.tsx"
-import { refreshTriggers, triggersKey } from "./TriggerSwitch.tsx"
+import { triggersKey } from "./TriggerSwitch.tsx"
 import { WebhookForm } from "./WebhookForm.tsx"
 import { WebhookTable } from "./WebhookTable.tsx"
 
@@ -39,7 +39,6 @@ export const WorkflowTriggers = ({
   const items = query.data ?? []
   const [schedules, webhooks] = [items.filter(isSchedule), items.filter(isWebhook)]
   const runEnds = items.filter(isRunEnd)
-  const onSaved = () => refreshTriggers(id)
   const close = () => setMaking(undefined)
   return (
     <>
@@ -65,17 +64,15 @@ export const WorkflowTriggers = ({
           "another workflow."
         }
       >
-        {schedules.length > 0 && <ScheduleTable id={id} items={schedules} readOnly={readOnly} />}
+        {schedules.length > 0 && <ScheduleTable items={schedules} readOnly={readOnly} />}
         {webhooks.length > 0 && (
           <WebhookTable id={id} items={webhooks} onAddress={setPath} readOnly={readOnly} />
         )}
-        {runEnds.length > 0 && <RunEndTable id={id} items={runEnds} readOnly={readOnly} />}
+        {runEnds.length > 0 && <RunEndTable items={runEnds} readOnly={readOnly} />}
       </Listed>
-      {making === "schedule" && <ScheduleForm workflowId={id} onSaved={onSaved} onClose={close} />}
-      {making === "run_end" && <RunEndForm workflowId={id} onSaved={onSaved} onClose={close} />}
-      {making === "webhook" && (
-        <WebhookForm workflowId={id} onMade={setPath} onSaved={onSaved} onClose={close} />
-      )}
+      {making === "schedule" && <ScheduleForm workflowId={id} onClose={close} />}
+      {making === "run_end" && <RunEndForm workflowId={id} onClose={close} />}
+      {making === "webhook" && <WebhookForm workflowId={id} onMade={setPath} onClose={close} />}
       {path !== undefined && (
         <ShownOnce noun="address" text={serverUrl + path} onClose={() => setPath(undefined)} />
       )}
