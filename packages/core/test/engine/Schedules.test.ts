@@ -106,44 +106,61 @@ const faults: { readonly [name: string]: (write: Effect.Effect<unknown>) => Effe
     "cannot send": () => Effect.fail(lost) as Effect.Effect<never>,
   }
 
-describe("Schedules", () => {
-  for (const [name, fault] of Object.entries(faults)) {
-    it.effect(`start each time once where a process ${name} any of its writes`, () =>
-      Effect.gen(function* () {
-        let index = 0
-        for (let isHit = true; isHit; index++) {
-          const trial = Effect.gen(function* () {
-            let count = 0
-            let isDead = false
-            const wrap: Wrap = (write) =>
-              Effect.suspend(() => {
-                if (isDead) return Effect.never
-                if (count++ !== index) return write
-                isDead = name.startsWith("dies")
-                return fault(write as Effect.Effect<unknown>)
-              })
-            const began = yield* Clock.currentTimeMillis
-            const one = yield* boot(wrap, (write) =>
-              Effect.suspend(() => (isDead ? Effect.never : write)),
-            )
-            const other = yield* boot()
-            const schedule = yield* Effect.provide(everyMinute, other.context)
-            const change = { everySeconds: 20, startAt: began + 20_000, endAt: began + 50_000 }
-            yield* Context.get(other.context, Triggers).update(schedule, change)
-            yield* TestClock.adjust("89 seconds")
-            assert.deepStrictEqual(
-              yield* startedSince(began),
-              { minutes: [40 / 60, 20 / 60], completed: 2 },
-              `write ${index}`,
-            )
-            yield* Effect.forkDetach(one.stop)
-            yield* other.stop
-            return count > index && index < 16
+interface Scene {
+  /** The process that has the fault. */
+  readonly one: Effect.Success<ReturnType<typeof boot>>
+  /** One that has none. */
+  readonly other: Effect.Success<ReturnType<typeof boot>>
+  /** Which write it is, for a failure. */
+  readonly write: string
+}
+
+/** Plays a story once for each write of a process, which has the fault at that write. */
+const atEachWrite = <E, R>(name: string, story: (scene: Scene) => Effect.Effect<void, E, R>) =>
+  Effect.gen(function* () {
+    let index = 0
+    for (let isHit = true; isHit; index++) {
+      const trial = Effect.gen(function* () {
+        let count = 0
+        let isDead = false
+        const wrap: Wrap = (write) =>
+          Effect.suspend(() => {
+            if (isDead) return Effect.never
+            if (count++ !== index) return write
+            isDead = name.startsWith("dies")
+            return faults[name]!(write as Effect.Effect<unknown>)
           })
-          isHit = yield* Effect.provide(trial, shared())
-        }
-        assert.isAbove(index, 5)
-      }),
+        const one = yield* boot(wrap, (write) =>
+          Effect.suspend(() => (isDead ? Effect.never : write)),
+        )
+        const other = yield* boot()
+        yield* story({ one, other, write: `write ${index}` })
+        yield* Effect.forkDetach(one.stop)
+        yield* other.stop
+        return count > index && index < 16
+      })
+      isHit = yield* Effect.provide(trial, shared())
+    }
+    assert.isAbove(index, 5)
+  })
+
+describe("Schedules", () => {
+  for (const name of Object.keys(faults)) {
+    it.effect(`start each time once where a process ${name} any of its writes`, () =>
+      atEachWrite(name, ({ other, write }) =>
+        Effect.gen(function* () {
+          const began = yield* Clock.currentTimeMillis
+          const schedule = yield* Effect.provide(everyMinute, other.context)
+          const change = { everySeconds: 20, startAt: began + 20_000, endAt: began + 50_000 }
+          yield* Context.get(other.context, Triggers).update(schedule, change)
+          yield* TestClock.adjust("89 seconds")
+          assert.deepStrictEqual(
+            yield* startedSince(began),
+            { minutes: [40 / 60, 20 / 60], completed: 2 },
+            write,
+          )
+        }),
+      ),
     )
   }
 
@@ -208,50 +225,29 @@ describe("Schedules", () => {
     }).pipe(Effect.provide(shared())),
   )
 
-  for (const [name, fault] of Object.entries(faults)) {
+  for (const name of Object.keys(faults)) {
     it.effect(`start one run after an end where a process ${name} any of its writes`, () =>
-      Effect.gen(function* () {
-        let index = 0
-        for (let isHit = true; isHit; index++) {
-          const trial = Effect.gen(function* () {
-            let count = 0
-            let isDead = false
-            const wrap: Wrap = (write) =>
-              Effect.suspend(() => {
-                if (isDead) return Effect.never
-                if (count++ !== index) return write
-                isDead = name.startsWith("dies")
-                return fault(write as Effect.Effect<unknown>)
-              })
-            const one = yield* boot(wrap, (write) =>
-              Effect.suspend(() => (isDead ? Effect.never : write)),
-            )
-            const other = yield* boot()
-            const [first, second] = [yield* saved(other), yield* saved(other)]
-            const { create } = Context.get(other.context, RunEndTriggers)
-            const trigger = yield* create(account, second.id, { watch: first.id })
-            const { start } = Context.get(one.context, Runs)
-            yield* Effect.forkDetach(Effect.ignore(start(account, { workflowId: first.id })))
-            yield* TestClock.adjust("89 seconds")
-            const { items } = yield* (yield* RunStore).list({ account, limit: 10 })
-            const begun = items.filter(({ source }) => source === "api").map(({ id }) => id)
-            const followers = items.filter(({ source }) => source === "run_end")
-            assert.deepStrictEqual(
-              followers.map(({ after, status }) => `${after?.runId} ${status}`),
-              begun.map((id) => `${id} COMPLETED`),
-              `write ${index}`,
-            )
-            const noted = Option.getOrThrow(yield* (yield* TriggerStore).find(trigger))
-            const last = noted.type === "run_end" ? noted.lastRunId : undefined
-            assert.strictEqual(last, followers[0]?.id ?? null, `write ${index}`)
-            yield* Effect.forkDetach(one.stop)
-            yield* other.stop
-            return count > index && index < 16
-          })
-          isHit = yield* Effect.provide(trial, shared())
-        }
-        assert.isAbove(index, 5)
-      }),
+      atEachWrite(name, ({ one, other, write }) =>
+        Effect.gen(function* () {
+          const [first, second] = [yield* saved(other), yield* saved(other)]
+          const { create } = Context.get(other.context, RunEndTriggers)
+          const trigger = yield* create(account, second.id, { watch: first.id })
+          const { start } = Context.get(one.context, Runs)
+          yield* Effect.forkDetach(Effect.ignore(start(account, { workflowId: first.id })))
+          yield* TestClock.adjust("89 seconds")
+          const { items } = yield* (yield* RunStore).list({ account, limit: 10 })
+          const begun = items.filter(({ source }) => source === "api").map(({ id }) => id)
+          const followers = items.filter(({ source }) => source === "run_end")
+          assert.deepStrictEqual(
+            followers.map(({ after, status }) => `${after?.runId} ${status}`),
+            begun.map((id) => `${id} COMPLETED`),
+            write,
+          )
+          const noted = Option.getOrThrow(yield* (yield* TriggerStore).find(trigger))
+          const last = noted.type === "run_end" ? noted.lastRunId : undefined
+          assert.strictEqual(last, followers[0]?.id ?? null, write)
+        }),
+      ),
     )
   }
 
