@@ -167,6 +167,17 @@ const switched = (it: Tests): void => {
     }),
   )
 
+  it.effect("keeps what waits for a trigger that a foreign key would remove", () =>
+    Effect.gen(function* () {
+      const { ended, made, pairs, store, watched } = yield* scene
+      const trigger = yield* made()
+      const run = yield* ended()
+      const { accountId, id } = trigger
+      assert.isFalse(yield* store.remove({ accountId, id, workflowId: watched.id }))
+      assert.deepStrictEqual(yield* pairs, [pairOf(trigger, run)])
+    }),
+  )
+
   it.effect("follows another workflow once its owner says so", () =>
     Effect.gen(function* () {
       const { ended, made, pairs, samples, store, workflows } = yield* scene

@@ -99,8 +99,9 @@ export class Triggers {
   }
 
   remove(key: TriggerKey): boolean {
+    if (this.find(key) === undefined) return false
     this.#forgetEnds(key.id)
-    return this.find(key) !== undefined && this.#all.delete(key.id)
+    return this.#all.delete(key.id)
   }
 
   claim({ leaseMillis, limit }: TriggerClaim, now: Timestamp): ClaimedTriggers {
