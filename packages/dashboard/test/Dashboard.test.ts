@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
+import { runFailedAgain } from "./FailedRuns.ts"
 import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
 
@@ -366,6 +367,12 @@ describe("working", () => {
     })
     await title(page, "Emerald")
     await expect.poll(() => page.locator(".react-flow__edge").count()).toBeGreaterThan(4)
+  })
+
+  it("runs again what has failed, each run once", async () => {
+    const { page, seen } = await openAsOperator()
+    await runFailedAgain(page)
+    expect(seen.errors).toEqual([])
   })
 
   it("shows a new key once, and closes only when it is said to be kept", async () => {

@@ -2,10 +2,13 @@
  * Runs as they happen. The filters stand in the address, so that a view can be sent to somebody.
  */
 import type { Client, RunItem } from "@millrace/api/PromiseClient"
+import { useState } from "react"
 import { useSearchParams } from "wouter"
+import { useMay } from "../Console.ts"
 import { useLiveRuns } from "../LiveRuns.ts"
 import { Listed } from "../parts/Listed.tsx"
 import { Page } from "../parts/Page.tsx"
+import { type FailedRuns, RunFailedAgain } from "../parts/RunFailedAgain.tsx"
 import { RunTable } from "../parts/RunTable.tsx"
 import { countText } from "../Words.ts"
 
@@ -60,18 +63,36 @@ const grouped = (runs: ReadonlyArray<RunItem>) => {
     const key = `${run.workflowId} ${run.error}`
     groups.set(key, [...(groups.get(key) ?? []), run])
   }
-  return [...groups.values()].toSorted((a, b) => b.length - a.length)
+  return [...groups].toSorted(([, a], [, b]) => b.length - a.length)
 }
 
-const Failures = ({ runs }: { readonly runs: ReadonlyArray<RunItem> }) => (
+/** Runs that have failed, by what went wrong; who may start runs can run a group again. */
+const Failures = ({
+  onAgain,
+  runs,
+}: {
+  readonly runs: ReadonlyArray<RunItem>
+  readonly onAgain: ((failed: FailedRuns) => void) | undefined
+}) => (
   <ul className="groups">
-    {grouped(runs).map((group) => (
-      <li key={group[0]!.id}>
+    {grouped(runs).map(([key, group]) => (
+      <li key={key}>
         <details>
           <summary>
             <strong dir="auto">{group[0]!.workflowName}</strong> {countText(group.length, "run")}
             <div className="error">{group[0]!.error}</div>
           </summary>
+          {onAgain !== undefined && (
+            <button
+              type="button"
+              onClick={() => {
+                const { error, workflowId } = group[0]!
+                onAgain({ workflowId, error: error ?? undefined })
+              }}
+            >
+              Run these again
+            </button>
+          )}
           <RunTable caption={`Failed runs of ${group[0]!.workflowName}`} runs={group} />
         </details>
       </li>
@@ -146,8 +167,21 @@ export const Runs = () => {
   const [params] = useSearchParams()
   const runs = useLiveRuns(filterOf(params))
   const isGrouped = params.has("grouped")
+  const mayStart = useMay("editor")
+  const [again, setAgain] = useState<FailedRuns>()
+  const field = (name: string) => params.get(name) ?? undefined
+  const actions = mayStart && (
+    <button
+      type="button"
+      onClick={() =>
+        setAgain({ workflowId: field("workflowId"), from: field("from"), to: field("to") })
+      }
+    >
+      Run failed ones again
+    </button>
+  )
   return (
-    <Page title="Runs">
+    <Page title="Runs" actions={actions}>
       <Filters />
       <p className="quiet" role="status">
         {runs.isPending ? "" : runs.isLive ? "Live" : "Not connected"}
@@ -157,8 +191,13 @@ export const Runs = () => {
         count={runs.items.length}
         empty="No runs here. Run a workflow, or change the filters."
       >
-        {isGrouped ? <Failures runs={runs.items} /> : <RunTable caption="Runs" runs={runs.items} />}
+        {isGrouped ? (
+          <Failures runs={runs.items} onAgain={mayStart ? setAgain : undefined} />
+        ) : (
+          <RunTable caption="Runs" runs={runs.items} />
+        )}
       </Listed>
+      {again !== undefined && <RunFailedAgain begin={again} onClose={() => setAgain(undefined)} />}
     </Page>
   )
 }
