@@ -8,6 +8,7 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Authorization, RequestForm } from "./Authorization.ts"
 import { completeDocument } from "./internal/OpenApiDocument.ts"
+import { ApprovalsApi } from "./internal/ApprovalsApi.ts"
 import { DeliveriesApi } from "./internal/DeliveriesApi.ts"
 import { NodeTypesApi } from "./internal/NodeTypesApi.ts"
 import { RunsApi } from "./internal/RunsApi.ts"
@@ -17,7 +18,7 @@ import { WorkflowsApi } from "./internal/WorkflowsApi.ts"
 
 /** The interface (specification, part 4). Checks run in this order: key, rate limit, form. */
 export class Api extends HttpApi.make("millrace")
-  .add(WorkflowsApi, TriggersApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
+  .add(WorkflowsApi, TriggersApi, RunsApi, ApprovalsApi, DeliveriesApi, NodeTypesApi, UsageApi)
   .middleware(RequestForm)
   .middleware(Authorization)
   .prefix("/api/v1")

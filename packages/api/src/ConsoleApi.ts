@@ -11,6 +11,7 @@ import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
+import { ApprovalsApi } from "./internal/ApprovalsApi.ts"
 import { ConsoleAuthorization } from "./internal/ConsoleAuthorization.ts"
 import { ConsoleKeysApi, ConsoleSecretsApi } from "./internal/ConsoleKeysApi.ts"
 import { ConsoleTestEventsApi } from "./internal/ConsoleTestEventsApi.ts"
@@ -25,7 +26,7 @@ import { UsageApi } from "./UsageApi.ts"
 
 /** The interface of the console. Checks run in this order: host and origin, session, role, form. */
 export class ConsoleApi extends HttpApi.make("millrace-console")
-  .add(WorkflowsApi, TriggersApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
+  .add(WorkflowsApi, TriggersApi, RunsApi, ApprovalsApi, DeliveriesApi, NodeTypesApi, UsageApi)
   .add(ConsoleKeysApi, ConsoleSecretsApi, ConsoleSessionsApi, ConsoleTestEventsApi)
   .add(AdminAccountsApi.prefix("/operator"), AdminCreditsApi.prefix("/operator"))
   .add(AdminAuditApi.prefix("/operator"), AdminWebhooksApi.prefix("/operator"))

@@ -25,6 +25,8 @@ export type ErrorCode =
   | "RUN_ENDED"
   | "INBOX_FULL"
   | "RUN_OPEN"
+  | "APPROVAL_NOT_FOUND"
+  | "APPROVAL_OVER"
   | "IDEMPOTENCY_KEY_TAKEN"
   | "LABEL_TAKEN"
   | "TOO_MANY_KEYS"

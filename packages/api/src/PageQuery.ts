@@ -108,6 +108,9 @@ export const RunQuery = Schema.Struct({
 })
 export type RunQuery = typeof RunQuery.Type
 
+/** What the listing of approvals is asked for. */
+export const ApprovalQuery = RunQuery.mapFields(Struct.pick(["workflowId", "cursor", "limit"]))
+
 /** What is asked for to watch a listing of runs. */
 export const LiveRunQuery = RunQuery.mapFields(Struct.omit(["cursor", "page", "pageSize"]))
 export type LiveRunQuery = typeof LiveRunQuery.Type

@@ -10,6 +10,8 @@ import type { CallOptions } from "./internal/Ask.ts"
 import { checkFields, makeAsk } from "./internal/Ask.ts"
 import type { ClientOptions } from "./internal/HttpTransport.ts"
 import { httpTransport } from "./internal/HttpTransport.ts"
+import type { Approvals } from "./internal/PromiseApprovals.ts"
+import { makeApprovals } from "./internal/PromiseApprovals.ts"
 import type { Deliveries } from "./internal/PromiseDeliveries.ts"
 import { makeDeliveries } from "./internal/PromiseDeliveries.ts"
 import type { Runs } from "./internal/PromiseRuns.ts"
@@ -29,6 +31,7 @@ export type { ErrorCode } from "./MillraceError.ts"
 export type { CallOptions } from "./internal/Ask.ts"
 export type { ClientOptions } from "./internal/HttpTransport.ts"
 export type { Listing, Page, PageQuery } from "./internal/Pages.ts"
+export type * from "./internal/PromiseApprovals.ts"
 export type * from "./internal/PromiseDeliveries.ts"
 export type * from "./internal/PromiseRuns.ts"
 export type * from "./internal/PromiseTriggers.ts"
@@ -62,6 +65,7 @@ export interface Client {
   readonly workflows: Workflows
   readonly triggers: Triggers
   readonly runs: Runs
+  readonly approvals: Approvals
   readonly deliveries: Deliveries
   readonly nodeTypes: NodeTypes
   readonly usage: AccountUsage
@@ -74,6 +78,7 @@ export const clientOver = (transport: Transport): Client => {
     workflows: makeWorkflows(transport),
     triggers: makeTriggers(transport),
     runs: makeRuns(transport),
+    approvals: makeApprovals(transport),
     deliveries: makeDeliveries(transport),
     nodeTypes: {
       list: async (options) =>

@@ -268,7 +268,7 @@ export const RerunPlan = object("RerunPlan", {
   anew: Schema.Array(
     Schema.Struct({
       nodeId: Schema.String,
-      reason: Schema.Literals(["asked", "unfinished", "new", "changed", "follows"]),
+      reason: Schema.Literals(["asked", "unfinished", "new", "changed", "approval", "follows"]),
       because: optional(
         Schema.String,
         "Of `follows`: the node before it. Of `unfinished`: the status of the node.",

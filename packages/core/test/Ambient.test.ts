@@ -19,6 +19,9 @@ const references: Readonly<Record<string, string>> = {
   "packages/core/src/engine/CurrentSecrets.ts CurrentSecrets":
     "without one, a graph that names a secret is refused: the account has none",
   "packages/core/src/engine/RunnerOptions.ts CurrentRunnerOptions": setting,
+  "packages/core/src/engine/internal/ApprovalTokens.ts CurrentApprovalLinks":
+    "without one, a node that writes to people fails, and says so",
+  "packages/core/src/engine/internal/ApprovalTokens.ts CurrentApprovalPage": setting,
   "packages/core/src/engine/internal/ChildSource.ts CurrentChildren":
     "without one, a node that starts runs fails, and says so",
   "packages/core/src/engine/internal/CurrentValues.ts CurrentValues":

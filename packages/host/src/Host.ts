@@ -9,6 +9,7 @@ import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { PriceList, Prices } from "@millrace/core/domain/Prices"
 import { CurrentPrices } from "@millrace/core/domain/Prices"
+import { CurrentApprovalPage } from "@millrace/core/engine/Approvals"
 import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
@@ -75,6 +76,11 @@ export interface HostOptions<E = never> {
   readonly masterKey?: Effect.Effect<Redacted.Redacted, E, MasterKey.SealedStores> | undefined
   /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
   readonly webhooks: WebhookOptions | string
+  /**
+   * The public address of the interface, with the path at which it is mounted. Links in mails of
+   * approvals begin with it; absent: no such mail can be sent.
+   */
+  readonly publicUrl?: string | undefined
   /** A tracer and a registry of metrics for runs, nodes and deliveries; none by default. */
   readonly telemetry?: Layer.Layer<never> | undefined
   /** What node types cost, in the place of what they declare; what `readPrices` returns. */
@@ -103,10 +109,13 @@ const listOf = (prices: Prices): PriceList => {
   return { id: digest.slice(0, 16), prices }
 }
 
-type Settings = Pick<HostOptions, "limits" | "prices" | "runner">
+type Settings = Pick<HostOptions, "limits" | "prices" | "publicUrl" | "runner">
 
-const settingsLayer = ({ limits, prices, runner }: Settings) =>
+const settingsLayer = ({ limits, prices, publicUrl, runner }: Settings) =>
   Layer.mergeAll(
+    publicUrl === undefined
+      ? Layer.empty
+      : Layer.succeed(CurrentApprovalPage, `${publicUrl.replace(/\/+$/, "")}/approvals/`),
     prices === undefined ? Layer.empty : Layer.succeed(CurrentPrices, listOf(prices)),
     Layer.effect(
       CurrentLimits,

@@ -52,6 +52,9 @@ export const workflowAddress = (id: string): string => `/api/v1/workflows/${enco
 export const triggerAddress = ({ id, workflowId }: Record<"id" | "workflowId", string>): string =>
   `${workflowAddress(workflowId)}/triggers/${encodeURIComponent(id)}`
 
+/** Where people decide approvals with a link, without the base path. */
+export const approvalsPath = "/approvals/"
+
 /** The path of the address of an inbound webhook, without the base path. */
 export const hookAddress = (token: string): string => `/hooks/${token}`
 

@@ -70,8 +70,11 @@ const makeMethodsOf = (forOperators: boolean) => {
   return (url: string) => router.find(anyMethod, url)?.handler
 }
 
-/** Empty segments but the dashboard's last, and characters at which the router would cut a path. */
-const misspelt = /[;#]|\/\/|(?<!^(?:\/dashboard)?)\/$/
+/**
+ * Empty segments but the last one of the dashboard and of approvals, and characters at which the
+ * router would cut a path.
+ */
+const misspelt = /[;#]|\/\/|(?<!^(?:\/dashboard|\/approvals)?)\/$/
 
 /** True for an address that differs from a known one, although the router would accept it. */
 const isMisspelt = (url: string): boolean => {

@@ -92,6 +92,12 @@ export class NetworkRefused extends Data.TaggedError("NetworkRefused") {}
 /** An inbound webhook gets too many requests. */
 export class WebhookLimited extends Data.TaggedError("WebhookLimited")<Retry> {}
 
+/** The token of a link is none, or its approval is gone. The error says no more. */
+export class LinkRefused extends Data.TaggedError("LinkRefused") {}
+
+/** A link of an approval is used too often. */
+export class ApprovalLimited extends Data.TaggedError("ApprovalLimited")<Retry> {}
+
 /** The `Content-Type` is none that an inbound webhook reads. */
 export class UnknownMediaType extends Data.TaggedError("UnknownMediaType") {}
 
@@ -138,6 +144,10 @@ export type Refusal =
   | Refusals.InboxFull
   | Refusals.InvalidMessage
   | Refusals.RunOpen
+  | Refusals.ApprovalNotFound
+  | Refusals.ApprovalOver
+  | Refusals.InvalidDecision
+  | Refusals.NotApprover
   | InsufficientCredits
   | CreditsRefused
   | Refusals.BeyondMaxCredits
@@ -180,6 +190,8 @@ export type Refusal =
   | SenderRefused
   | NetworkRefused
   | WebhookLimited
+  | LinkRefused
+  | ApprovalLimited
   | Compressed
   | UnknownRoute
   | WrongMethod
@@ -240,6 +252,10 @@ const forms = {
   InboxFull: told("inbox_full", Wire.Conflict),
   InvalidMessage: told("invalid_request", Wire.BadRequest),
   RunOpen: told("run_open", Wire.Conflict),
+  ApprovalNotFound: says("approval_not_found", Wire.NotFound, "The run has no such approval"),
+  ApprovalOver: told("approval_over", Wire.Conflict),
+  InvalidDecision: told("invalid_request", Wire.BadRequest),
+  NotApprover: told("forbidden", Wire.Forbidden),
   InsufficientCredits: told("insufficient_credits", Wire.PaymentRequired),
   CreditsRefused: told("insufficient_credits", Wire.PaymentRequired),
   BeyondMaxCredits: told("beyond_max_credits", Wire.PaymentRequired),
@@ -351,6 +367,8 @@ const forms = {
     "The request comes from a network that the webhook does not list",
   ),
   WebhookLimited: retried("limit_exceeded", "The webhook gets too many requests"),
+  LinkRefused: says("approval_not_found", Wire.NotFound, "This link is not valid"),
+  ApprovalLimited: retried("limit_exceeded", "The link is used too often"),
   Compressed: says(
     "unsupported_content_encoding",
     Wire.UnsupportedMediaType,

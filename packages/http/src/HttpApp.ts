@@ -12,6 +12,7 @@ import * as ApiHandlers from "./internal/ApiHandlers.ts"
 import { Operations } from "./internal/Operations.ts"
 import * as ConsoleApp from "./internal/ConsoleApp.ts"
 import * as Docs from "./internal/Docs.ts"
+import * as ApprovalRoutes from "./internal/approvals/ApprovalRoutes.ts"
 import * as Dashboard from "./Dashboard.ts"
 import type { Authorize } from "./internal/Authenticator.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
@@ -32,6 +33,7 @@ const routes = Layer.mergeAll(
   AdminApp.layer,
   console,
   WebhookRoutes.layer,
+  ApprovalRoutes.layer,
   Docs.layer,
   Dashboard.layer,
   Health.layer,

@@ -20,6 +20,7 @@ const value = "sk_live_51HxYz"
 const vault = Layer.succeed(Vault, {
   seal: (purpose, text) => Effect.succeed(`${purpose}|${text}`),
   open: (purpose, sealed) => Effect.succeed(sealed.slice(purpose.length + 1)),
+  sign: (purpose, text) => Effect.succeed([`${purpose}|${text}`]),
 })
 
 const over = (services: Parameters<typeof servicesWith>[0]) =>

@@ -21,6 +21,7 @@ const vault = Layer.succeed(Vault, {
     sealed.startsWith(`${purpose}|`)
       ? Effect.succeed(sealed.slice(purpose.length + 1))
       : Effect.fail(new VaultClosed({ message: "not for this" })),
+  sign: (purpose, text) => Effect.succeed([`${purpose}|${text}`]),
 })
 
 const targets = Layer.succeed(WebhookTargets, {

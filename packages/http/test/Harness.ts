@@ -2,8 +2,10 @@
  * The whole interface in one process for tests: the real engine over stores in memory, requests
  * through the web handler, time by the test clock.
  */
+import { approvalMessage, approvalType } from "@millrace/core/domain/Approval"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Quota } from "@millrace/core/domain/Quota"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import * as Engine from "@millrace/core/engine/Engine"
 import { Keys } from "@millrace/core/engine/Keys"
 import { define } from "@millrace/core/engine/NodeDefinition"
@@ -58,8 +60,35 @@ const broken = define({
   run: () => Effect.fail(new Error("broken on purpose")),
 })
 
+/** Asks Ann and editors, whatever it is given; the built-in type is tested with the engine. */
+const asking = define({
+  key: approvalType,
+  inputs: { text: Schema.optionalKey(Schema.Any) },
+  outputs: { output: Schema.Any },
+  run: () =>
+    Effect.gen(function* () {
+      const node = yield* CurrentNode
+      if (node.message !== undefined) return { output: null }
+      const at = { approver: 0, version: 0, tokenHash: null }
+      const { tokenHash } = yield* node.approvalLink(at)
+      const state = {
+        asks: approvalType,
+        title: "Sure?",
+        askedAt: 0,
+        expiresAt: null,
+        mailAt: null,
+        reminders: 0,
+        waitsUntil: null,
+        approvers: [{ address: "ann@example.com", version: 0, mails: 0, tries: 0, tokenHash }],
+        roles: ["editor"],
+        mayDelegate: false,
+      }
+      return yield* node.suspend({ for: approvalMessage(node.nodeId) }, state)
+    }),
+})
+
 /** The node types of the tests. */
-export const types = NodeTypes.layer(echo, measure, hang, hold, broken)
+export const types = NodeTypes.layer(echo, measure, hang, hold, broken, asking)
 
 /** Engine and stores, with what judges webhooks and seals secrets. */
 export const servicesWith = (webhooks: ReturnType<typeof Engine.withoutWebhooks>) =>
@@ -68,7 +97,16 @@ export const servicesWith = (webhooks: ReturnType<typeof Engine.withoutWebhooks>
     Layer.provideMerge(Layer.mergeAll(Stores.layer, types)),
   )
 
-export const services = servicesWith(Engine.withoutWebhooks())
+/** A vault that signs, and seals nothing. */
+const signing = Layer.effect(
+  Vault,
+  Effect.map(Vault, (closed) => ({
+    ...closed,
+    sign: (purpose: string, text: string) => Effect.succeed([`${purpose}-${text.length}`]),
+  })),
+).pipe(Layer.provide(Vault.layerClosed))
+
+export const services = servicesWith(Layer.merge(Engine.withoutWebhooks(), signing))
 
 /** Accepts every address; nobody sends anything. */
 export const anyTarget = Layer.merge(

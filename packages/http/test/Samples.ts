@@ -113,6 +113,18 @@ export const start = Effect.fnUntraced(function* (tenant: Tenant, workflowId: st
   return body.runId as RunId
 })
 
+/** Starts a run of {@link chain} whose first node asks people, and waits until it does. */
+export const ask = Effect.fnUntraced(function* (tenant: Tenant, workflowId: string) {
+  const { send } = yield* Harness
+  const asking = { id: "say", type: "approval", position: at(0), data: {} }
+  const run = yield* start(tenant, workflowId, { nodeOverrides: [asking] })
+  const path = `/api/v1/runs/${run}/approvals/say`
+  yield* send("GET", path, { key: tenant.key }).pipe(
+    Effect.repeat({ until: ({ body }) => body.status === "pending" }),
+  )
+  return run
+})
+
 /** Starts a run and waits for its end. */
 export const finish = Effect.fnUntraced(function* (tenant: Tenant, workflowId: string, rest = {}) {
   const runs = yield* Runs

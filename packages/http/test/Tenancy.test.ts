@@ -16,11 +16,21 @@ import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish, hourly, large, webhook, valueOf } from "./Samples.ts"
+import {
+  ask as asked,
+  chain,
+  create,
+  deliver,
+  finish,
+  hourly,
+  large,
+  webhook,
+  valueOf,
+} from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 
-type Kind = "workflow" | "run" | "value" | "delivery" | "trigger"
+type Kind = "workflow" | "run" | "value" | "delivery" | "trigger" | "approval"
 
 /** What an account has of each kind. */
 type Ids = Readonly<Record<Kind, string>>
@@ -46,6 +56,7 @@ const owned: Readonly<Record<string, Kind>> = { workflowId: "workflow", runId: "
 
 /** What the identifier in an operation's path names. */
 const kindOf = ({ path }: Operation): Kind => {
+  if (path.includes("/approvals/")) return "approval"
   const kinds = { runs: "run", deliveries: "delivery", workflows: "workflow" } as const
   return kinds[path.split("/")[3] as keyof typeof kinds]
 }
@@ -93,6 +104,8 @@ const bodies: Readonly<Record<string, (ids: Ids) => object>> = {
   "triggers.create": () => hourly,
   "triggers.update": () => ({ enabled: false }),
   "runs.planRerun": () => ({ from: ["say"] }),
+  "approvals.decide": () => ({ outcome: "rejected" }),
+  "approvals.link": () => ({ address: "ann@example.com" }),
   "workflows.evaluate": ({ run }) => ({ runId: run, nodeId: "say", text: "{{ run.id }}" }),
 }
 
@@ -138,12 +151,14 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
   const value = yield* valueOf(owner, run)
   const delivery = yield* deliver(owner, run)
   const trigger = yield* webhook(owner, workflow)
+  const approval = yield* asked(owner, workflow)
   const view = Effect.gen(function* () {
     const paths = [
       `workflows/${workflow}`,
       `runs/${run}`,
       "workflows",
       "runs",
+      `runs/${approval}/approvals/say`,
       `deliveries/${delivery}`,
       `workflows/${workflow}/triggers/${trigger}`,
     ]
@@ -151,7 +166,12 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
   })
-  return { owner, ids: { workflow, run, value, delivery, trigger }, view, root: "/api/v1" }
+  return {
+    owner,
+    ids: { workflow, run, value, delivery, trigger, approval },
+    view,
+    root: "/api/v1",
+  }
 })
 
 /** An account with a workflow and a run of it. */
@@ -186,7 +206,7 @@ const askers = {
 }
 
 /** What a session of some workflows may never do. */
-const never = ["workflows.duplicate"]
+const never = ["workflows.duplicate", "approvals.link"]
 
 /** What finds nothing here, where no run has failed; `ConsoleReach.test.ts` asks about others. */
 const namesNothing = ["runs.rerunFailed", "workflows.live"]

@@ -170,6 +170,7 @@ export const layerOf = (
     values: options.values?.layer,
     nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
+    publicUrl: options.publicUrl,
     telemetry: Telemetry.layerOf(options.telemetry),
     egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
     masterKey,

@@ -20,7 +20,7 @@ import { readPrices } from "@millrace/core/domain/Prices"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
 import { isCidr } from "@millrace/egress/Address"
 import { problemOfBasePath } from "@millrace/http/Addresses"
-import { isOrigin } from "@millrace/http/ConsoleSettings"
+import { isOrigin, isPublicUrl } from "@millrace/http/ConsoleSettings"
 import * as Builtin from "@millrace/nodes/Builtin"
 import { Layer, Result, Schema } from "effect"
 import type { Check, Clauses } from "./internal/OptionCheck.ts"
@@ -68,6 +68,12 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly account?: string
   /** The path before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
   readonly basePath?: string
+  /**
+   * The public address at which `fetch` is reached, with `basePath`:
+   * `https://app.example.com/automation`. Links in mails of approvals begin with it. Without it,
+   * the node type `approval` sends no mail.
+   */
+  readonly publicUrl?: string
   /**
    * Says whose a request to `fetch` is, in the place of API keys: the sign-in of the application.
    * Nothing, and an error that is thrown, is answered with 401.
@@ -202,6 +208,10 @@ const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
     const problem = problemOfBasePath(value as string)
     return problem === undefined ? [] : [problem]
   },
+  publicUrl: expected(
+    "an address such as https://app.example.com/automation",
+    (url) => typeof url === "string" && isPublicUrl(url),
+  ),
   authorize: isFunction,
   dashboard: Dashboard.check,
   allowedOrigins: listOf(expected("an origin such as https://app.example.com", isOrigin)),

@@ -3,7 +3,7 @@
  */
 import type { Account, AccountClient, Engine } from "millrace"
 import { createEngine, defineNode, postgres } from "millrace"
-import { describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { z } from "zod"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { Receiver } from "./Receiver.ts"
@@ -14,6 +14,8 @@ interface Ids {
   readonly workflow: string
   readonly run: string
   readonly open: string
+  /** A run of which the node `ask` asks. */
+  readonly asking: string
   readonly value: string
   readonly delivery: string
   readonly key: string
@@ -81,6 +83,11 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     return undefined
   },
   "runs.wait": ({ runs }, { open }) => runs.wait(open),
+  "approvals.list": ({ approvals }, { workflow: workflowId }) => approvals.list({ workflowId }),
+  "approvals.get": ({ approvals }, { asking }) => approvals.get(asking, "ask"),
+  "approvals.decide": ({ approvals }, { asking }) =>
+    approvals.decide(asking, "ask", { outcome: "approved" }),
+  "approvals.link": ({ approvals }, { asking }) => approvals.link(asking, "ask", "ann@example.com"),
   "deliveries.list": ({ deliveries }, { run }) => deliveries.list(run),
   "deliveries.listAll": ({ deliveries }) => deliveries.listAll(),
   "deliveries.redeliverFailed": ({ deliveries }) => deliveries.redeliverFailed(),
@@ -127,8 +134,17 @@ const settle = async (engine: Engine, client: AccountClient, url: string): Promi
   const run = await (await client.runs.start({ workflowId: large.id, webhook })).wait()
   const [delivery] = (await client.deliveries.list(run.id)).items
   const secret = await client.secrets.set({ name: "token", value: "sk-first-1Qx88", hosts })
+  const asking = engine
+    .workflow("Asks")
+    .node("ask", "approval", { title: "Sure?", approvers: "ann@example.com" })
+  const { id: asks } = await client.workflows.create(asking)
+  const asked = (await client.runs.start({ workflowId: asks })).id
+  await vi.waitFor(async () =>
+    expect((await client.approvals.get(asked, "ask")).status).toBe("pending"),
+  )
   return {
     workflow: large.id,
+    asking: asked,
     run: run.id,
     open: (await client.runs.start({ workflowId })).id,
     value: Object.values(run.nodes["large"]?.largeValues ?? {})[0]!.id,

@@ -12,8 +12,7 @@ import { isJsonObject } from "@millrace/core/domain/Json"
 import type { InputPort, NodeType, OutputPort } from "@millrace/core/domain/NodeType"
 import { builtin } from "@millrace/nodes/Builtin"
 
-/** Where the types are. */
-export const file = join(import.meta.dirname, "../src/internal/BuiltinNode.ts")
+const folder = join(import.meta.dirname, "../src/internal")
 
 /** Ports whose check knows more than their schema: the type that their handler has. */
 const exact: { readonly [port: string]: string } = {
@@ -127,15 +126,46 @@ const nodeOf = (type: NodeType): string => {
   )
 }
 
-/** The source of the types, not formatted. */
-export const source = (): string => `/**
+const networkFile = "BuiltinNetworkNode.ts"
+
+const leavesOut = `Leaves out: outputs that a node's literals declare, which the builder reads off
+ * the call.`
+
+const isNetwork = ({ type }: { readonly type: NodeType }) => type.category === "network"
+
+const nodesOf = (isWanted: (each: { readonly type: NodeType }) => boolean): string =>
+  builtin
+    .filter((each) => isWanted(each))
+    .map(({ type }) => nodeOf(type))
+    .join("")
+
+const networkSource = (): string => `/**
+ * The types of the built-in nodes that call others: a part of \`BuiltinNode.ts\`, written with it.
+ *
+ * ${leavesOut}
+ */
+
+/** A node without modes, whose inputs take one edge each and may have expressions. */
+export interface Plain {
+  readonly modes: never
+  readonly raw: never
+  readonly multiple: never
+}
+
+/** The built-in nodes that call others, by type. */
+export interface BuiltinNetworkNodes {
+${nodesOf(isNetwork)}}
+`
+
+const restSource = (): string => `/**
  * The types of the built-in nodes: inputs, outputs and modes of each. Written by
  * \`test/BuiltinSource.ts\` from the catalogue, and compared with it by a test.
  *
- * Leaves out: outputs that a node's literals declare, which the builder reads off the call.
+ * ${leavesOut}
  */
 import type { Rule } from "@millrace/nodes/Rules"
 import type { Step } from "@millrace/nodes/Steps"
+import type { BuiltinNetworkNodes, Plain } from ${JSON.stringify(`./${networkFile}`)}
 
 /** A case of a switch node: the name of an output, and when it is taken. */
 interface Case {
@@ -143,16 +173,16 @@ interface Case {
   readonly rule: Rule
 }
 
-/** A node without modes, whose inputs take one edge each and may have expressions. */
-interface Plain {
-  readonly modes: never
-  readonly raw: never
-  readonly multiple: never
-}
-
 /** The built-in nodes, by type. */
-export interface BuiltinNodes {
-${builtin.map(({ type }) => nodeOf(type)).join("")}}
+export interface BuiltinNodes extends BuiltinNetworkNodes {
+${nodesOf((each) => !isNetwork(each))}}
 `
 
-if (import.meta.main) writeFileSync(file, source())
+/** The sources of the types, not formatted, by the files in which they are. */
+export const written = (): ReadonlyMap<string, string> =>
+  new Map([
+    [join(folder, "BuiltinNode.ts"), restSource()],
+    [join(folder, networkFile), networkSource()],
+  ])
+
+if (import.meta.main) for (const [file, text] of written()) writeFileSync(file, text)

@@ -100,6 +100,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.events behind the last": ({ runs }) => collect(runs.events(runId, { after: 4 })),
   "workflows.live": ({ workflows }) => first(workflows.live(workflowId)),
   "runs.live": ({ runs }) => first(runs.live({ workflowId, limit: 3 })),
+  "approvals.list": ({ approvals }) => approvals.list({ workflowId, limit: 2 }),
   "deliveries.listAll": ({ deliveries }) => deliveries.listAll({ state: "FAILED", limit: 2 }),
   "deliveries.redeliverFailed": ({ deliveries }) =>
     deliveries.redeliverFailed({ since: "2026-01-01T00:00:00.000Z" }),
@@ -133,6 +134,8 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "a view that there is not": ({ runs }) => runs.get(runId, any({ view: "whole" })),
   "an unknown run that is waited for": ({ runs }) => runs.wait("run_none"),
   "an unknown run that is followed": ({ runs }) => collect(runs.events("run_none")),
+  "an unknown approval": ({ approvals }) => approvals.get(runId, "say"),
+  "an approval of an unknown run": ({ approvals }) => approvals.link("run_none", "say", "a@b.c"),
   "an unknown delivery": ({ deliveries }) => deliveries.redeliver("msg_none"),
   "deliveries of an unknown run": ({ deliveries }) => deliveries.list("run_none"),
   "a start of an unknown workflow": ({ runs }) => runs.start({ workflowId: "wf_none" }),

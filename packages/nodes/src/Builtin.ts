@@ -7,6 +7,7 @@
 import { NodeTypes, withOrigin } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import { Layer } from "effect"
+import { approval } from "./internal/ApprovalNode.ts"
 import { code } from "./internal/Code.ts"
 import { condition } from "./internal/Condition.ts"
 import { constant } from "./Constant.ts"
@@ -39,6 +40,7 @@ export const builtin = (
     merge,
     delay,
     waitSignal,
+    approval,
     subWorkflow,
     forEach,
     fail,

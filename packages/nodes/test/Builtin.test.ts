@@ -16,6 +16,7 @@ const keys = [
   "merge",
   "delay",
   "wait_signal",
+  "approval",
   "sub_workflow",
   "for_each",
   "fail",
@@ -78,10 +79,10 @@ describe("Builtin.builtin", () => {
   })
 
   // Other servers are not called, one that fails puts nothing out, code needs an evaluator, a
-  // signal has to be sent, and an engine starts runs.
-  const silent =
-    "wait_signal sub_workflow for_each fail http_request email postgres_query llm code".split(" ")
-  const shown = builtin.filter(({ type }) => !silent.includes(type.key))
+  // signal has to be sent, a person asked, and an engine starts runs.
+  const silent = ["wait_signal", "approval", "sub_workflow", "for_each", "fail", "http_request"]
+  const others = ["email", "postgres_query", "llm", "code"]
+  const shown = builtin.filter(({ type }) => ![...silent, ...others].includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>
     Effect.gen(function* () {

@@ -101,6 +101,7 @@ const start = Effect.fnUntraced(function* (
     egress: Outbound.layer(allow, ports, serveVariables.egressAllow.name),
     masterKey: MasterKey.check(settings.masterKey),
     webhooks: { allow, dispatcher: deliveries },
+    publicUrl: settings.publicUrl ?? undefined,
     telemetry: telemetryOf(settings),
     runner: { graceMillis, leaseMillis },
   })

@@ -7,7 +7,7 @@
  */
 import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { Effect, Layer, Redacted } from "effect"
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto"
 import type { MasterKey } from "./MasterKey.ts"
 import { keyBytes, keysOf, masterKeyForm } from "./MasterKey.ts"
 
@@ -41,6 +41,12 @@ const unseal = (keys: ReadonlyArray<MasterKey>, purpose: string, sealed: string)
   return Buffer.concat([decipher.update(body), decipher.final()]).toString("utf8")
 }
 
+/** Signs with a key of its own, so that nothing that was sealed is touched by it. */
+const sign = ({ key }: MasterKey, purpose: string, text: string): string => {
+  const own = createHmac("sha256", key).update(`millrace sign ${purpose}`).digest()
+  return createHmac("sha256", own).update(text).digest("base64url")
+}
+
 const broken = (error: unknown): VaultClosed =>
   error instanceof VaultClosed
     ? error
@@ -57,6 +63,7 @@ export const make = (masterKey: Redacted.Redacted): Vault["Service"] => {
     seal: (purpose, text) => Effect.sync(() => seal(keys[0]!, purpose, text)),
     open: (purpose, sealed) =>
       Effect.try({ try: () => unseal(keys, purpose, sealed), catch: broken }),
+    sign: (purpose, text) => Effect.sync(() => keys.map((each) => sign(each, purpose, text))),
   }
 }
 

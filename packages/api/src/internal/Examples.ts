@@ -330,6 +330,56 @@ const attempt = {
   nextAt: null,
 }
 
+const approvalItem = {
+  runId,
+  nodeId: "ask",
+  workflowId,
+  workflowName: "Refunds",
+  title: "Refund of 900 EUR to Globex?",
+  askedAt: at,
+  expiresAt: at,
+  approvers: [{ address: "ann@example.com", mails: 1, version: 0 }],
+  roles: ["editor"],
+}
+
+const decision = {
+  outcome: "approved",
+  by: "ann@example.com",
+  via: "caller",
+  at,
+  comment: "As agreed",
+  fields: { amount: 900 },
+}
+
+const ofApprovals: Readonly<Record<string, Example>> = {
+  "approvals.list": { response: { items: [approvalItem], nextCursor: null } },
+  "approvals.get": {
+    response: {
+      ...approvalItem,
+      status: "pending",
+      description: "Order 1007 came back.",
+      fields: [{ name: "amount", type: "number", required: true }],
+      decision: null,
+    },
+  },
+  "approvals.decide": {
+    request: {
+      outcome: "approved",
+      by: "ann@example.com",
+      comment: "As agreed",
+      fields: { amount: 900 },
+    },
+    response: decision,
+  },
+  "approvals.link": {
+    request: { address: "ann@example.com" },
+    response: {
+      path: "/approvals/#mra_W10.c2ln",
+      url: "https://flows.example.com/approvals/#mra_W10.c2ln",
+    },
+  },
+}
+
 const ofDeliveries: Readonly<Record<string, Example>> = {
   "deliveries.list": { response: { items: [deliveryItem], nextCursor: cursor } },
   "deliveries.listAll": { response: { items: [deliveryItem], nextCursor: null } },
@@ -348,6 +398,7 @@ export const examples: Readonly<Record<string, Example>> = {
   ...ofTriggers,
   ...ofRuns,
   "usage.read": { response: usage },
+  ...ofApprovals,
   ...ofDeliveries,
   "nodeTypes.list": { response: { items: [nodeType] } },
 }

@@ -5,6 +5,7 @@
  */
 import * as Context from "effect/Context"
 
+export * from "./internal/ApprovalLimits.ts"
 export * from "./internal/ListingLimits.ts"
 export * from "./internal/NodeLimits.ts"
 export * from "./internal/SessionLimits.ts"
@@ -229,6 +230,11 @@ export const limits = {
       "Requests to the address of one inbound webhook in a minute, per process. Further ones get " +
       "429.",
   },
+  requestsPerApproval: {
+    usual: 60,
+    meaning:
+      "Requests with one link of an approval in a minute, per process. Further ones get 429.",
+  },
   badTokensPerMinute: {
     usual: 60,
     meaning: "Bad keys and tokens from one address in a minute. Further ones get 429.",
@@ -279,7 +285,7 @@ export const messageMillis = 604_800_000
 export const messageBytes = 65_536
 
 /** Characters of the name of a message. */
-export const messageNameLength = 128
+export const messageNameLength = 160
 
 /** Characters of the name of a signal. */
 export const signalNameLength = 100

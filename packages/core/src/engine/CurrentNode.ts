@@ -4,7 +4,7 @@
  *
  * Guarantees: `idempotencyKey` is the same on every attempt of a node run.
  */
-import type { Effect } from "effect"
+import type { Effect, Redacted } from "effect"
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
@@ -52,6 +52,22 @@ export interface ChildRequest {
   readonly values: JsonObject
   /** Which of the node's children it is, from 0. */
   readonly index: number
+}
+
+/** An addressee of an approval. */
+export interface ApproverPlace {
+  /** Which one, from 0. */
+  readonly approver: number
+  /** How often its place was passed on. */
+  readonly version: number
+  readonly tokenHash: string | null
+}
+
+/** A link with which somebody decides. */
+export interface ApprovalLink {
+  /** `undefined` where nobody has told the public address of this process. Never to be recorded. */
+  readonly url: Redacted.Redacted | undefined
+  readonly tokenHash: string
 }
 
 /** A secret of the run: its value may be sent to some hosts only. */
@@ -107,6 +123,11 @@ export class CurrentNode extends Context.Service<
     readonly children: Effect.Effect<ReadonlyArray<Run>, NodeError>
     /** What a child run has put out that has COMPLETED. */
     readonly outputOfChild: (child: Run) => Effect.Effect<Json, NodeError>
+    /**
+     * The link with which an addressee of this node decides: its address, and the hash that is kept
+     * of its token. With a hash, the link that has it, if the key that made it is still there.
+     */
+    readonly approvalLink: (approver: ApproverPlace) => Effect.Effect<ApprovalLink, NodeError>
     /**
      * Calls a function that may compute for long. If it blocks the event loop, the warning names
      * this node. Code before the handler's first wait is watched without this call.

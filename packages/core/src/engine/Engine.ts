@@ -17,7 +17,9 @@ import type { ValueStore } from "../ports/ValueStore.ts"
 import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
+import { Approvals } from "./Approvals.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
+import { layerLinks } from "./internal/ApprovalTokens.ts"
 import { CurrentChildren, make as makeChildren } from "./internal/ChildSource.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
@@ -43,6 +45,7 @@ import { Workflows } from "./Workflows.ts"
 export type Engine =
   | Workflows
   | Runs
+  | Approvals
   | RunViews
   | Keys
   | Sessions
@@ -99,6 +102,7 @@ export const layer: Layer.Layer<
     Runs.layer,
   ),
   RunViews.layer,
+  Approvals.layer,
   Keys.layer,
   Sessions.layer,
   Accounting.layer,
@@ -106,7 +110,7 @@ export const layer: Layer.Layer<
   Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
-  Layer.provide(layerChildren),
+  Layer.provide([layerChildren, layerLinks]),
   Layer.provide([layerSecretSource, layerValueSource]),
   Layer.provideMerge(Layer.merge(Secrets.layer, LargeValues.layer)),
   Layer.provide(GraphCache.layer),

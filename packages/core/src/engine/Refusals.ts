@@ -141,6 +141,33 @@ export class InboxFull extends Schema.TaggedError<InboxFull>()("InboxFull", {
   }
 }
 
+/** The run has no such node that asks a person. */
+export class ApprovalNotFound extends Schema.TaggedError<ApprovalNotFound>()("ApprovalNotFound", {
+  runId: Schema.String,
+  nodeId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${plain(this.runId)} has no approval ${plain(this.nodeId)}`
+  }
+}
+
+/** The approval waits for nobody, or not for whoever has this link. The message says why. */
+export class ApprovalOver extends Schema.TaggedError<ApprovalOver>()("ApprovalOver", {
+  message: Schema.String,
+  /** How it was decided, if it was. */
+  outcome: Schema.optionalKey(Schema.Literals(["approved", "rejected"])),
+}) {}
+
+/** A decision does not fit the form of its approval. The message names the field. */
+export class InvalidDecision extends Schema.TaggedError<InvalidDecision>()("InvalidDecision", {
+  message: Schema.String,
+}) {}
+
+/** The approval does not ask whoever decides, or lets them do no such thing. */
+export class NotApprover extends Schema.TaggedError<NotApprover>()("NotApprover", {
+  message: Schema.String,
+}) {}
+
 /** The run goes on, so there is nothing to take up again. */
 export class RunOpen extends Schema.TaggedError<RunOpen>()("RunOpen", {
   runId: Schema.String,

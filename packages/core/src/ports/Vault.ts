@@ -14,7 +14,8 @@ export class VaultClosed extends Schema.TaggedError<VaultClosed>()("VaultClosed"
 const closed = Effect.fail(new VaultClosed({ message: "There is no key to keep secrets with" }))
 
 /**
- * Seals and opens texts. A text opens only with the `purpose` that sealed it. The part of a sealed
+ * Seals, opens and signs texts. A text opens only with the `purpose` that sealed it. The part of a
+ * sealed
  * text before its last dot names the key, so a store can tell which keys are still needed.
  */
 export class Vault extends Context.Service<
@@ -22,11 +23,20 @@ export class Vault extends Context.Service<
   {
     readonly seal: (purpose: string, text: string) => Effect.Effect<string, VaultClosed>
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string, VaultClosed>
+    /**
+     * Signatures of a text for a purpose, one by each key that is there, the newest first. The same
+     * key signs the same text alike.
+     */
+    readonly sign: (
+      purpose: string,
+      text: string,
+    ) => Effect.Effect<ReadonlyArray<string>, VaultClosed>
   }
 >()("@millrace/core/ports/Vault") {
-  /** A vault without a key. Both methods fail. */
+  /** A vault without a key. All methods fail. */
   static readonly layerClosed: Layer.Layer<Vault> = Layer.succeed(Vault, {
     seal: () => closed,
     open: () => closed,
+    sign: () => closed,
   })
 }

@@ -30,12 +30,14 @@ const vault: Vault["Service"] = {
       ? Effect.succeed(text)
       : Effect.fail(new VaultClosed({ message: "another purpose" }))
   },
+  sign: (purpose, text) => Effect.succeed([`${purpose}|${text}`]),
 }
 
 /** Has no key. */
 const closed: Vault["Service"] = {
   seal: () => Effect.fail(new VaultClosed({ message: "no key" })),
   open: () => Effect.fail(new VaultClosed({ message: "no key" })),
+  sign: () => Effect.fail(new VaultClosed({ message: "no key" })),
 }
 
 /** Accepts the one address there is. */

@@ -23,6 +23,10 @@ const startsNothing = Effect.fail(
   new NodeError({ message: "a node on a thread cannot start runs", retryable: false }),
 )
 
+const asksNobody = Effect.fail(
+  new NodeError({ message: "a node on a thread cannot ask for approvals", retryable: false }),
+)
+
 const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
   let lines = 0
   return CurrentNode.of({
@@ -39,6 +43,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     prepareChild: () => startsNothing,
     children: startsNothing,
     outputOfChild: () => startsNothing,
+    approvalLink: () => asksNobody,
     watched: (call) => call(),
     charge: (credits) => Effect.sync(() => tell({ _tag: "Charged", id, credits })),
     log: (level, message, data) => {

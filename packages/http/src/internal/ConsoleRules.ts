@@ -71,6 +71,13 @@ const ofAccount = {
     rerunFailed: rule("editor", "filter", "Starting runs"),
     planRerun: rule("editor", "run", "Planning a rerun"),
   },
+  approvals: {
+    list: rule("viewer", "filter", "Listing approvals"),
+    get: rule("viewer", "run", "Reading an approval"),
+    // The approval itself says which roles it asks.
+    decide: rule("viewer", "run", "Deciding an approval"),
+    link: rule("owner", "none", "Making a link of an approval"),
+  },
   deliveries: {
     list: rule("viewer", "run", "Listing deliveries"),
     listAll: rule("viewer", "filter", "Listing deliveries"),

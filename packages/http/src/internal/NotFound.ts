@@ -19,7 +19,7 @@ import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
 
 /** True for the addresses that no API key opens. */
 const isWithoutKeys = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
-  /^\/(?:api\/(?:admin|console)|hooks)\//.test(url)
+  /^\/(?:api\/(?:admin|console)|hooks|approvals)\//.test(url)
 
 type Answer = HttpServerResponse.HttpServerResponse
 

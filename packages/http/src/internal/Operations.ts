@@ -7,6 +7,7 @@
 import { Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
 import * as AdminOperations from "./AdminOperations.ts"
+import * as ApprovalOperations from "./ApprovalOperations.ts"
 import { Cursors } from "./Cursor.ts"
 import * as DeliveryOperations from "./DeliveryOperations.ts"
 import * as NodeTypeOperations from "./NodeTypeOperations.ts"
@@ -23,6 +24,7 @@ const make = Effect.gen(function* () {
     workflows,
     triggers: yield* TriggerOperations.make,
     runs: operations,
+    approvals: yield* ApprovalOperations.make,
     deliveries: yield* DeliveryOperations.make,
     nodeTypes: yield* NodeTypeOperations.make,
     usage: yield* UsageOperations.make,

@@ -53,7 +53,7 @@ export const rerunPlanOf = ({ anew, problems, ...planned }: PlannedRerun): Rerun
   }),
 })
 
-const words = { Asked: "asked", New: "new", Changed: "changed" } as const
+const words = { Asked: "asked", New: "new", Changed: "changed", Approval: "approval" } as const
 
 /** The field of large values; absent without any. */
 const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>

@@ -5,39 +5,15 @@
  * No text becomes a header, a command or a further recipient. All attempts of a node send the same
  * Message-ID. Leaves out: attachments, and whether a message arrives.
  */
-import { createHash } from "node:crypto"
-import {
-  emailLength,
-  emailAddressLength,
-  recipientsPerEmail,
-  secretBytes,
-  subjectLength,
-} from "@millrace/core/domain/Limits"
+import { emailLength, recipientsPerEmail, subjectLength } from "@millrace/core/domain/Limits"
 import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { Egress } from "@millrace/egress/Egress"
 import { Clock, Effect, Schema } from "effect"
-import { ofEgress } from "./EgressError.ts"
+import { addressOf, domainOf } from "./email/EmailAddress.ts"
 import type { Message } from "./email/MailDelivery.ts"
-import { deliver, imported } from "./email/MailDelivery.ts"
-import { domainOf, isAddress, addressOf } from "./email/EmailAddress.ts"
-import { CertificatesInput, HostInput, PortInput, TimeoutInput } from "./Endpoint.ts"
-
-/** One line: no line breaks and no other control characters. */
-const line = (most: number, description: string) =>
-  Schema.String.annotate({ description }).check(
-    Schema.isMaxLength(most),
-    Schema.makeFilter(
-      (text: string) => !/\p{Cc}/u.test(text) || "expected no line breaks or control characters",
-    ),
-  )
-
-const addressForm = "expected an address such as ann@example.com or Ann <ann@example.com>"
-
-const Address = line(emailAddressLength, "An address.").check(
-  Schema.makeFilter((text: string) => isAddress(text) || addressForm),
-)
+import { Address, halfSignIn, line, mail, messageIdOf, serverInputs } from "./email/Mailing.ts"
+import { HostInput } from "./Endpoint.ts"
 
 const Addresses = (description: string) =>
   Schema.Union([
@@ -45,21 +21,11 @@ const Addresses = (description: string) =>
     Schema.Array(Address).check(Schema.isMaxLength(recipientsPerEmail)),
   ]).annotate({ description })
 
+const { timeoutSeconds: timeoutInput, ...server } = serverInputs
+
 const inputs = {
   host: HostInput,
-  port: Schema.optionalKey(
-    PortInput.annotate({ description: "Its port: 587, 465, 25 or 2525.", default: 587 }),
-  ),
-  tls: Schema.optionalKey(
-    Schema.Literals(["starttls", "implicit", "off"]).annotate({
-      description:
-        "starttls: TLS begins after a greeting; the default, but for port 465. implicit: at " +
-        "once. off: without TLS, only in networks that the operator allows.",
-    }),
-  ),
-  certificates: Schema.optionalKey(CertificatesInput),
-  user: Schema.optionalKey(line(secretBytes, "Who signs in. Absent: nobody does.")),
-  password: Schema.optionalKey(line(secretBytes, "The password; it may name a secret.")),
+  ...server,
   from: Address.annotate({ description: "The sender: an address, or Name <address>." }),
   to: Addresses("The recipients: one, or an array."),
   cc: Schema.optionalKey(Addresses("Who gets a copy.")),
@@ -76,7 +42,7 @@ const inputs = {
       Schema.isMaxLength(emailLength),
     ),
   ),
-  timeoutSeconds: Schema.optionalKey(TimeoutInput),
+  timeoutSeconds: timeoutInput,
 }
 
 type Inputs = Schema.Struct<typeof inputs>["Type"]
@@ -85,7 +51,6 @@ const listOf = (given: string | ReadonlyArray<string> = []): ReadonlyArray<strin
   typeof given === "string" ? [given] : given
 
 const noContent = "expected a text or html"
-const halfSignIn = "expected a user and a password"
 
 const problemOf = ({ bcc, cc, html, password, text, to, user }: Inputs): string | undefined => {
   const count = [to, cc, bcc].flatMap(listOf).length
@@ -106,10 +71,6 @@ const problemsOfInputs = ({ mayHave }: KnownInputs) => {
   return problems
 }
 
-/** The same for all attempts of a node, so that a receiver can know a message again. */
-const messageIdOf = (key: string, domain: string): string =>
-  `<${createHash("sha256").update(key).digest("hex").slice(0, 32)}@${domain}>`
-
 const messageOf = (given: Inputs, key: string, at: number): Message => ({
   from: addressOf(given.from),
   to: listOf(given.to).map(addressOf),
@@ -123,48 +84,21 @@ const messageOf = (given: Inputs, key: string, at: number): Message => ({
   date: new Date(at),
 })
 
-/** Everything of the inputs that a server hears. */
-const leavingOf = (given: Inputs): ReadonlyArray<string> => {
-  const {
-    bcc,
-    cc,
-    from,
-    html = "",
-    password = "",
-    replyTo,
-    subject,
-    text = "",
-    to,
-    user = "",
-  } = given
-  const addresses = [from, ...[to, cc, bcc, replyTo].flatMap(listOf)]
-  return [...addresses, subject, text, html, user, password]
-}
+/** Everything of the inputs that a server hears, without the sign-in. */
+const leavingOf = ({ bcc, cc, from, html = "", replyTo, subject, text = "", to }: Inputs) => [
+  from,
+  ...[to, cc, bcc, replyTo].flatMap(listOf),
+  subject,
+  text,
+  html,
+]
 
 const send = Effect.fnUntraced(function* (given: Inputs) {
   const problem = problemOf(given)
   if (problem !== undefined) return yield* new NodeError({ message: problem, retryable: false })
-  const { certificates: ca, host, password = "", port = 587, timeoutSeconds = 30, user } = given
-  const { tls = port === 465 ? "implicit" : "starttls" } = given
-  const library = yield* imported
-  const { accountId: account, idempotencyKey } = yield* CurrentNode
-  const egress = yield* Egress
+  const { idempotencyKey } = yield* CurrentNode
   const message = messageOf(given, idempotencyKey, yield* Clock.currentTimeMillis)
-  const server = { host, tls, ca, auth: user === undefined ? undefined : { user, pass: password } }
-  const call = {
-    protocol: "smtp:",
-    host,
-    port,
-    isSecure: tls !== "off",
-    account,
-    timeoutMillis: timeoutSeconds * 1_000,
-    leaving: leavingOf(given),
-  } as const
-  return yield* egress
-    .socket(call, (socket) => deliver(library, socket, server, message))
-    .pipe(
-      Effect.catchTag(["EgressRefused", "EgressFailed"], (error) => Effect.fail(ofEgress(error))),
-    )
+  return yield* mail(given, message, leavingOf(given))
 })
 
 /** `email`: hands a message to an SMTP server. */

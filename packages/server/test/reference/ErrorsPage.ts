@@ -25,6 +25,10 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   RUN_ENDED: "The run has ended, so it can neither be canceled nor get a signal.",
   INBOX_FULL:
     "The run has 100 signals that no node has taken. Send again once a node has taken one.",
+  APPROVAL_NOT_FOUND: "The run has no node of this id that asks a person.",
+  APPROVAL_OVER:
+    "Somebody has decided already, the time is over, or the link was passed on. The sentence " +
+    "says which; nothing was changed.",
   RUN_OPEN: "The run goes on. Wait for its end, or cancel it, and take it up again then.",
   IDEMPOTENCY_KEY_TAKEN:
     "The same key was given to another start within 24 hours. Give each start a key of its own.",

@@ -28,6 +28,7 @@ import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
+import { linkOf, type ApprovalLinks } from "./ApprovalTokens.ts"
 import type { ChildSource } from "./ChildSource.ts"
 import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
@@ -78,6 +79,8 @@ export interface AttemptRequest {
   readonly given: Ready["given"]
   readonly evaluator: Evaluator
   readonly children: ChildSource
+  /** How the node comes by links for people; `undefined` if nobody makes any. */
+  readonly links: ApprovalLinks | undefined
   /** The secrets of the run; `undefined` if its graph names none. */
   readonly secrets: RunSecrets | undefined
   /** The large values of the run; `undefined` if they are kept nowhere. */
@@ -391,7 +394,7 @@ export class Attempt {
   }
 
   #currentOf(request: AttemptRequest) {
-    const { attempt, children, message, node, run, secrets, state, watched } = request
+    const { attempt, children, links, message, node, run, secrets, state, watched } = request
     return CurrentNode.of({
       get confined() {
         return secrets?.confined ?? []
@@ -411,6 +414,7 @@ export class Attempt {
       prepareChild: (child) => children.prepare(run, node.id, child),
       children: children.listed(run, node.id),
       outputOfChild: children.outputOf,
+      approvalLink: (approver) => linkOf(links, run, node.id, approver),
       watched,
       charge: (credits) =>
         Effect.sync(() => {

@@ -14,6 +14,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
+import type { ApprovalLinks } from "./ApprovalTokens.ts"
 import type { ChildSource } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
@@ -38,6 +39,7 @@ export interface Shared {
   readonly secrets: SecretSource
   readonly values: ValueSource | undefined
   readonly children: ChildSource
+  readonly links: ApprovalLinks | undefined
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -259,7 +261,7 @@ export class RunExecution {
   #start(started: Started, now: Timestamp): Called {
     const { attempt: number, given, index, inputs, message, state } = started
     const { graph, held, priorAttempts, limits, run } = this.progress
-    const { children, clock, evaluator, handlers, types } = this.#shared
+    const { children, clock, evaluator, handlers, links, types } = this.#shared
     const node = graph.nodes[index]!
     const nodeType = node.type.key
     const handler = handlers.begin({ runId: run.id, nodeId: node.id, nodeType })
@@ -272,6 +274,7 @@ export class RunExecution {
       given,
       evaluator,
       children,
+      links,
       secrets: this.#secrets,
       values: this.#values,
       state,

@@ -22,6 +22,7 @@ import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
+import { CurrentApprovalLinks } from "./ApprovalTokens.ts"
 import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
@@ -134,7 +135,8 @@ export class RunScheduler {
     const secrets = Context.get(context, CurrentSecrets)
     const values = Context.get(context, CurrentValues)
     const children = Context.get(context, CurrentChildren)
-    this.#shared = { types, handlers, clock, evaluator, secrets, values, children }
+    const links = Context.get(context, CurrentApprovalLinks)
+    this.#shared = { types, handlers, clock, evaluator, secrets, values, children, links }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }

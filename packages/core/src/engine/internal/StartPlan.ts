@@ -8,6 +8,7 @@ import { Clock, Effect, Result } from "effect"
 import type { RunId } from "../../domain/Id.ts"
 import { CurrentPrices } from "../../domain/Prices.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
+import { problemsOfApprovals } from "../../graph/internal/ApprovalRules.ts"
 import { problemsOfOverrides } from "../../graph/internal/SecretNames.ts"
 import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
@@ -50,12 +51,15 @@ export const planOf = Effect.fnUntraced(function* (
     nodeId === undefined
       ? plan(workflow, overlay, id, options)
       : yield* planAlone(parts, { account, workflow, overlay, nodeId, runId: id, now }, options)
-  const graph = Result.flatMap(made, (each) => each.graph)
-  if (Result.isFailure(made) || Result.isFailure(graph)) return made
+  const ofApprovals = problemsOfApprovals(workflow, overlay, nodeId)
+  if (Result.isFailure(made)) return Result.fail([...ofApprovals, ...made.failure])
+  const graph = made.success.graph
+  if (Result.isFailure(graph)) return made
   const problems = [
     ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
     ...(yield* secrets.problemsOf(account, graph.success, made.success.pinnedOutputs)),
     ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
+    ...ofApprovals,
   ]
   return problems.length === 0 ? made : Result.fail(problems)
 })

@@ -6,6 +6,7 @@
  * have put out.
  */
 import type { Edge, Node } from "../../domain/Workflow.ts"
+import { approvalType } from "../../domain/Approval.ts"
 import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
@@ -21,6 +22,8 @@ export type RerunReason =
   | { readonly _tag: "New" }
   /** The node, or an edge that ends at it, is not drawn as it was. */
   | { readonly _tag: "Changed" }
+  /** It asks a person, whose answer holds for one run. */
+  | { readonly _tag: "Approval" }
   /** A node before it is executed anew, has changed, or has another output. */
   | { readonly _tag: "Follows"; readonly nodeId: string }
 
@@ -94,7 +97,7 @@ export const rerunPlanOf = (
   const takenOver: Array<string> = []
 
   const reasonOf = (each: GraphNode): RerunReason | undefined => {
-    const { id, node } = each
+    const { id, node, type } = each
     if (from.has(id)) return { _tag: "Asked" }
     const content = known.get(id)
     if (content === undefined) return { _tag: "New" }
@@ -104,6 +107,7 @@ export const rerunPlanOf = (
     const nodeId = before(graph, each).find((source) => moved.has(source))
     if (nodeId !== undefined) return { _tag: "Follows", nodeId }
     const status = earlier.statuses.get(id) ?? "PENDING"
+    if (type.key === approvalType && status === "COMPLETED") return { _tag: "Approval" }
     return status === "COMPLETED" || status === "SKIPPED"
       ? undefined
       : { _tag: "Unfinished", status }

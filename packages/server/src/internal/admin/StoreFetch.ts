@@ -77,6 +77,7 @@ const layerVault = (target: LocalTarget) =>
     Effect.map(Effect.cached(openVault(target)), (vault) => ({
       seal: (purpose, text) => Effect.flatMap(vault, (open) => open.seal(purpose, text)),
       open: (purpose, sealed) => Effect.flatMap(vault, (open) => open.open(purpose, sealed)),
+      sign: (purpose, text) => Effect.flatMap(vault, (open) => open.sign(purpose, text)),
     })),
   )
 

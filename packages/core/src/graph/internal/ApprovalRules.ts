@@ -1,0 +1,89 @@
+/**
+ * What a start must not do to approvals: nothing of it comes behind one without a decision, and
+ * nothing changes whom one asks.
+ *
+ * Guarantees: pure; linear in nodes and edges. Leaves out: reruns, which execute an approval anew,
+ * and ways around an approval that are drawn.
+ */
+import { approvalType } from "../../domain/Approval.ts"
+import { isJsonObject } from "../../domain/Json.ts"
+import { quoted } from "../../domain/Quote.ts"
+import type { InputOverrides, PinnedOutputs } from "../../domain/Run.ts"
+import type { Edge, Node } from "../../domain/Workflow.ts"
+import { settingsOf } from "../../domain/Workflow.ts"
+import type { Problem } from "./Problem.ts"
+import { problemOfNode } from "./Problem.ts"
+
+/** What a start lays over its workflow, as far as it concerns approvals. */
+interface Laid {
+  readonly inputOverrides: InputOverrides
+  readonly nodeOverrides: ReadonlyArray<Node>
+  readonly pinnedOutputs?: PinnedOutputs
+}
+
+/** For each node behind an approval, an approval before it. */
+const followersOf = (
+  asking: ReadonlyArray<Node>,
+  edges: ReadonlyArray<Edge>,
+): ReadonlyMap<string, string> => {
+  const targets = new Map<string, Array<string>>()
+  for (const { source, target } of edges) {
+    const known = targets.get(source)
+    if (known === undefined) targets.set(source, [target])
+    else known.push(target)
+  }
+  const found = new Map<string, string>()
+  const left = asking.map(({ id }) => [id, id] as const)
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [id, approval] = next
+    for (const target of targets.get(id) ?? []) {
+      if (found.has(target)) continue
+      found.set(target, approval)
+      left.push([target, approval])
+    }
+  }
+  return found
+}
+
+const noDefault = "an approval has no default: nobody would have decided"
+
+const problemsOfAsking = (
+  { data, id }: Node,
+  { inputOverrides, nodeOverrides }: Laid,
+): ReadonlyArray<Problem> => {
+  const problems: Array<Problem> = []
+  const whole = isJsonObject(data) ? data : {}
+  if (whole["onError"] === "default") problems.push(problemOfNode(id, noDefault))
+  const refuse = (what: string) =>
+    problems.push({
+      message: `${what} ${quoted(id)}: it asks a person, and no start changes whom or what`,
+      nodeId: id,
+    })
+  if (nodeOverrides.some((node) => node.id === id)) refuse("Node override")
+  const given = Object.hasOwn(inputOverrides, id) ? inputOverrides[id]! : {}
+  if (Object.keys(given).length > 0) refuse("Input overrides of node")
+  return problems
+}
+
+/** What stands against a start because its workflow asks people. */
+export const problemsOfApprovals = (
+  { edges, nodes }: { readonly nodes: ReadonlyArray<Node>; readonly edges: ReadonlyArray<Edge> },
+  laid: Laid,
+  singleNodeId: string | undefined,
+): ReadonlyArray<Problem> => {
+  const asking = nodes.filter((node) => node.type === approvalType && !settingsOf(node).disabled)
+  if (asking.length === 0) return []
+  const problems = asking.flatMap((node) => problemsOfAsking(node, laid))
+  const behind = followersOf(asking, edges)
+  const follows = (id: string) => `it follows the approval ${quoted(behind.get(id)!)}`
+  for (const id of Object.keys(laid.pinnedOutputs ?? {})) {
+    if (!behind.has(id)) continue
+    const message = `Pinned output of node ${quoted(id)}: ${follows(id)}, which no start skips`
+    problems.push({ message, nodeId: id })
+  }
+  if (singleNodeId !== undefined && behind.has(singleNodeId)) {
+    const message = `Node ${quoted(singleNodeId)} cannot run alone: ${follows(singleNodeId)}`
+    problems.push({ message, nodeId: singleNodeId })
+  }
+  return problems
+}
