@@ -274,7 +274,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     flag: {
       name: "public-url",
       metavar: "url",
-      description: "Where browsers reach the server, if a proxy hides origin, TLS or path",
+      description: "Where browsers reach the server: behind a proxy, and for links in mails",
     },
   },
   allowedOrigins: {
