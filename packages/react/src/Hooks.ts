@@ -6,6 +6,7 @@
  */
 import type {
   ApiKey,
+  Approval,
   CallOptions,
   Client,
   DeliveryItem,
@@ -108,6 +109,14 @@ export const useNodeRun = (runId: string, nodeId: string | undefined): DataReadi
     ["node", runId, nodeId, ...moved],
     (options) => client.runs.node(runId, nodeId!, options),
     { enabled: known !== undefined, staleTime: isFinal ? Number.POSITIVE_INFINITY : 1_000 },
+  )
+}
+
+/** What a node of a run asks people. */
+export const useApproval = (runId: string, nodeId: string): DataReading<Approval> => {
+  const { client } = useSurroundings()
+  return useReading(["approval", runId, nodeId], (options) =>
+    client.approvals.get(runId, nodeId, options),
   )
 }
 

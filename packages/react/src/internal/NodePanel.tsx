@@ -9,6 +9,7 @@ import { useState } from "react"
 import { useNodeRun, useValue } from "../Hooks.ts"
 import type { CanvasBox } from "../model/CanvasLayout.ts"
 import { attemptsOf } from "../model/LoggedLines.ts"
+import { ApprovalForm, approvalType } from "./ApprovalForm.tsx"
 import { ChildRuns, startsRuns } from "./ChildRuns.tsx"
 import { Failure } from "./FailureText.tsx"
 import { StateIcon } from "./Icons.tsx"
@@ -149,7 +150,9 @@ export const NodePanel = (props: NodePanelProps) => {
   const [part, setPart] = useState<Part>("output")
   const { data: node, error } = useNodeRun(runId, nodeId)
   if (nodeId === undefined) return <p className={theme.sentence}>{messages.chooseNode}</p>
-  const waits = !readOnly && node?.status === "WAITING" && node.nodeType === signalType
+  const waitsFor = (type: string) =>
+    !readOnly && node?.status === "WAITING" && node.nodeType === type ? node : undefined
+  const [signaled, asking] = [waitsFor(signalType), waitsFor(approvalType)]
   const tabs = (["output", "input", "logs", "details"] as const).map((key) => ({
     key,
     label: messages[key],
@@ -177,7 +180,8 @@ export const NodePanel = (props: NodePanelProps) => {
       {readOnly || onStarted === undefined || node === undefined ? null : (
         <RerunFrom key={`${runId} ${nodeId}`} nodeId={nodeId} onStarted={onStarted} runId={runId} />
       )}
-      {waits ? <SignalForm key={node.nodeId} node={node} runId={runId} /> : null}
+      {signaled && <SignalForm key={signaled.nodeId} node={signaled} runId={runId} />}
+      {asking && <ApprovalForm key={asking.nodeId} node={asking} runId={runId} />}
       {node === undefined || node.attempt === 0 || !startsRuns(node.nodeType) ? null : (
         <ChildRuns nodeId={nodeId} onOpenRun={onOpenRun} runId={runId} />
       )}

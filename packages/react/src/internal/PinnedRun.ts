@@ -16,7 +16,13 @@ export interface PinnedRun {
 }
 
 /** They hand on the values of a start, put out nothing, or wait for somebody to decide anew. */
-const neverPinned: ReadonlySet<string> = new Set(["request", "response", "note", "wait_signal"])
+const neverPinned: ReadonlySet<string> = new Set([
+  "request",
+  "response",
+  "note",
+  "wait_signal",
+  "approval",
+])
 
 /** What of the nodes of a run can be pinned in a drawing that has these nodes. */
 export const pinnedRunOf = (

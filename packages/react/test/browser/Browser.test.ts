@@ -3,6 +3,7 @@
  * this one; together they need one browser, one server and one built page.
  */
 import { afterAll, beforeAll, vi } from "vitest"
+import { approvalFacts } from "./ApprovalFacts.ts"
 import { canvasFacts } from "./CanvasFacts.ts"
 import { editorNodes } from "./EditorPage.ts"
 import { inspectorFacts } from "./InspectorFacts.ts"
@@ -19,6 +20,7 @@ beforeAll(() => stage.open([...editorNodes, ...inspectorNodes, ...runNodes]))
 afterAll(() => stage.close())
 
 runViewFacts()
+approvalFacts()
 canvasFacts()
 inspectorFacts()
 savingFacts()

@@ -107,7 +107,8 @@ const ended = async (name: string): Promise<string> => {
   return runId
 }
 
-const row = (page: Page, nodeId: string, status: string) =>
+/** The row of a node in the timeline. */
+export const row = (page: Page, nodeId: string, status: string) =>
   page.locator(`[data-node="${nodeId}"][data-status="${status}"]`)
 
 const runIs = (page: Page, status: string) => page.locator(`article[data-status="${status}"]`)

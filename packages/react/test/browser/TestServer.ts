@@ -85,7 +85,7 @@ export class TestServer {
   async open(): Promise<void> {
     this.#server = createServer((request, response) => {
       const path = new URL(request.url ?? "/", "http://localhost").pathname
-      if (path.startsWith("/api/")) this.#handle(request, this.#counted(path, response))
+      if (/^\/(?:api|approvals)\//.test(path)) this.#handle(request, this.#counted(path, response))
       else void sendFile(path, response)
     })
     this.#server.listen(this.#port, "127.0.0.1")
