@@ -78,7 +78,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
           page.items.map(({ id }) => id),
           [runId],
         )
-        assert.strictEqual((yield* nodeTypes.list()).items.length, 5)
+        assert.strictEqual((yield* nodeTypes.list()).items.length, 6)
       }),
     )
 
@@ -127,7 +127,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         yield* afterAnswers(1)
         assert.isUndefined(waiting.pollUnsafe())
         yield* TestClock.adjust("1 minute")
-        assert.strictEqual((yield* Fiber.join(waiting)).items.length, 5)
+        assert.strictEqual((yield* Fiber.join(waiting)).items.length, 6)
         const hasty = yield* Client.make({ baseUrl, apiKey: key, longestWaitSeconds: 0 })
         const refused = yield* Effect.flip(hasty.nodeTypes.list())
         assert.strictEqual(refused._tag, "TooManyRequests")

@@ -16,7 +16,7 @@ layer(Harness.layer)("node types", (it) => {
         assert.deepStrictEqual(Object.keys(body), ["items"])
         assert.deepStrictEqual(
           body.items.map((type: { key: string }) => type.key),
-          ["echo", "measure", "hang", "hold", "broken"],
+          ["echo", "measure", "hang", "hold", "broken", "approval"],
         )
         assert.deepStrictEqual(body.items[0], {
           key: "echo",

@@ -303,6 +303,7 @@ describe("engine.workflow", () => {
       .node("r", "wait_signal")
       .node("s", "sub_workflow")
       .node("t", "for_each")
+      .node("u", "approval")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

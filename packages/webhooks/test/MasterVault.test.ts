@@ -8,6 +8,19 @@ const keyText = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 const vaultOf = (text: string) => make(Redacted.make(text))
 
 describe("MasterVault.make", () => {
+  it.effect("signs alike with the same key, for one purpose, and with older keys as well", () =>
+    Effect.gen(function* () {
+      const old = vaultOf(keyText(1))
+      const [signature, ...others] = yield* old.sign("p", "text")
+      expect([signature, others]).toEqual([expect.stringMatching(/^[\w-]{43}$/), []])
+      expect(yield* old.sign("p", "text")).toEqual([signature])
+      expect(yield* old.sign("q", "text")).not.toContain(signature)
+      expect(yield* old.sign("p", "texts")).not.toContain(signature)
+      const both = yield* vaultOf(`${keyText(2)}, ${keyText(1)}`).sign("p", "text")
+      expect(both).toEqual([...(yield* vaultOf(keyText(2)).sign("p", "text")), signature])
+    }),
+  )
+
   it.effect("opens what it sealed, for the same purpose only", () =>
     Effect.gen(function* () {
       const vault = vaultOf(keyText(1))
