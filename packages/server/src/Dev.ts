@@ -63,6 +63,7 @@ const serverLayer = Effect.fnUntraced(function* ({
     egress: OwnAddress.layer(listener.address, allow, ports),
     masterKey: MasterKey.ensureOpens(settings),
     webhooks: { allow },
+    publicUrl: OwnAddress.originOf(listener.address),
   })
   return ServerRoutes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(engine),

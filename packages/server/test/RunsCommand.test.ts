@@ -103,6 +103,35 @@ describe("millrace runs signal", () => {
   )
 })
 
+describe("millrace runs approve and reject", () => {
+  it.live("decide what a run asks, once, and say who has decided", () =>
+    Effect.gen(function* () {
+      const { client, command } = yield* place
+      const fields = [{ name: "amount", type: "number", required: true }]
+      const ask = node("ask", "approval", [0, 0], { title: "Sure?", roles: ["owner"], fields })
+      const run = yield* Effect.promise(async () => {
+        const { id } = await client.workflows.create({ name: "Asks", nodes: [ask], edges: [] })
+        const started = await client.runs.start({ workflowId: id })
+        while ((await client.approvals.get(started.id, "ask")).status !== "pending");
+        return started
+      })
+      const bare = yield* command(["approve", run.id, "ask"])
+      assert.strictEqual(`${bare.code} ${bare.err}`, "1 fields[amount]: expected a value")
+      const given = ["--by", "Ada", "--comment", "fine", "--fields", '{ "amount": 7 }']
+      const approved = yield* command(["approve", run.id, "ask", ...given])
+      assert.deepStrictEqual(approved, {
+        code: 0,
+        out: run.id,
+        err: `Node "ask" of run ${run.id} is approved, by Ada`,
+      })
+      const late = yield* command(["reject", run.id, "ask"])
+      assert.match(late.err, /^It was approved already: by Ada, at /)
+      const { nodes } = yield* Effect.promise(() => run.wait())
+      assert.deepInclude(nodes["ask"]?.output?.["approved"], { by: "Ada", fields: { amount: 7 } })
+    }).pipe(Effect.scoped),
+  )
+})
+
 describe("millrace runs rerun-failed", () => {
   it.live("takes up a failed run once, and says what it left out", () =>
     Effect.gen(function* () {

@@ -40,21 +40,21 @@ const ask = <A>({ apiKey, url }: Session, operation: (client: Client) => Promise
     catch: (error) => CommandFailed.failed(explain(url, error)),
   })
 
-/** What `--data` means: JSON, or a file with JSON behind an `@`. */
-const readData = Effect.fnUntraced(function* (typed: string) {
+/** What `--data`, or another flag, means: JSON, or a file with JSON behind an `@`. */
+const readData = Effect.fnUntraced(function* (typed: string, flag = "--data") {
   const path = typed.startsWith("@") ? typed.slice(1) : undefined
   const text =
     path === undefined
       ? typed
       : yield* Effect.tryPromise({
           try: () => readFile(path, "utf8"),
-          catch: () => CommandFailed.usage(`--data: the file ${path} cannot be read`),
+          catch: () => CommandFailed.usage(`${flag}: the file ${path} cannot be read`),
         })
   return yield* Effect.try({
     try: () => JSON.parse(text) as Json,
     catch: () => {
       const what = path === undefined ? "the text" : `the file ${path}`
-      return CommandFailed.usage(`--data: ${what} is not JSON; a text needs its quotes: '"yes"'`)
+      return CommandFailed.usage(`${flag}: ${what} is not JSON; a text needs its quotes: '"yes"'`)
     },
   })
 })
@@ -76,6 +76,31 @@ export const signal = Effect.fnUntraced(function* (session: Session, request: Si
   if (session.json) return yield* Console.log(JSON.stringify(sent))
   yield* Console.error(`Run ${sent.runId} has the signal "${name}"`)
   yield* Console.log(sent.runId)
+})
+
+/** What `millrace runs approve` and `reject` decide. */
+export interface DecisionRequest {
+  readonly run: string
+  readonly node: string
+  readonly outcome: "approved" | "rejected"
+  readonly by: string | undefined
+  readonly comment: string | undefined
+  readonly fields: string | undefined
+}
+
+/** `millrace runs approve` and `reject`: prints the run's id, or the answer as JSON. */
+export const decide = Effect.fnUntraced(function* (session: Session, request: DecisionRequest) {
+  const { by, comment, fields, node, outcome, run } = request
+  const decision = {
+    outcome,
+    ...(by === undefined ? {} : { by }),
+    ...(comment === undefined ? {} : { comment }),
+    ...(fields === undefined ? {} : { fields: (yield* readData(fields, "--fields")) as {} }),
+  }
+  const made = yield* ask(session, ({ approvals }) => approvals.decide(run, node, decision))
+  if (session.json) return yield* Console.log(JSON.stringify(made))
+  yield* Console.error(`Node "${node}" of run ${run} is ${made.outcome}, by ${made.by}`)
+  yield* Console.log(run)
 })
 
 /** `millrace runs rerun-failed`: prints the ids of the runs, or the answer as JSON. */

@@ -54,6 +54,35 @@ const signal = Command.make(
   }),
 )
 
+const deciding = (name: "approve" | "reject", outcome: "approved" | "rejected") =>
+  Command.make(
+    name,
+    {
+      run: Argument.String("run").pipe(Argument.withDescription("The run's id")),
+      node: Argument.String("node").pipe(Argument.withDescription("The id of its node that asks")),
+      by: Flags.optional(Flags.text("by", "name", "Who decides, for the record")),
+      comment: Flags.optional(Flags.text("comment", "text", "Why")),
+      fields: Flags.optional(
+        Flags.text("fields", "json", "What the form asks for: JSON, or @ and a file with JSON"),
+      ),
+      ...place,
+    },
+    Effect.fnUntraced(function* ({ apiKey, json, url, ...request }) {
+      const settings = yield* resolveAll({ url, apiKey }, accountVariables, {})
+      yield* (yield* tasks).decide({ ...settings, json }, { ...request, outcome })
+    }),
+  ).pipe(
+    describe({
+      short: name === "approve" ? "Approve what a run asks" : "Reject what a run asks",
+      long:
+        `Decide an approval that a run waits for: it is ${outcome}, for whom --by names. The ` +
+        "first decision counts. Prints the run's id.",
+      examples: {
+        [`millrace runs ${name} run_0198... ask --by Ada --comment "as agreed"`]: "With a comment",
+      },
+    }),
+  )
+
 const instant = (name: string, description: string) =>
   Flag.map(Flags.time(name, description), (time) => (time === undefined ? time : format(time)))
 
@@ -94,10 +123,15 @@ const rerunFailed = Command.make(
 /** The command with its subcommands. */
 export const runs = Command.make("runs").pipe(
   describe({
-    short: "Send signals to runs, and take up failed runs again",
+    short: "Send signals to runs, decide what they ask, and take up failed ones again",
     long:
-      "Send signals to runs of an account, and take up failed ones again: on a running server, " +
-      "with a key of that account.",
+      "Send signals to runs of an account, decide what they ask, and take up failed ones again: " +
+      "on a running server, with a key of that account.",
   }),
-  Command.withSubcommands([signal, rerunFailed]),
+  Command.withSubcommands([
+    signal,
+    deciding("approve", "approved"),
+    deciding("reject", "rejected"),
+    rerunFailed,
+  ]),
 )
