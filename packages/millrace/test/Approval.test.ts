@@ -2,7 +2,10 @@
  * What people and callers can rely on about approvals, over a real server below a path.
  */
 import type { Engine } from "millrace"
-import { createEngine, toNodeHandler } from "millrace"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createEngine, pglite, toNodeHandler } from "millrace"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -227,6 +230,31 @@ describe("A link of an approval", () => {
     }
   })
 
+  it("lets one win where a database answers each of them in its own time", async () => {
+    const mine = engine
+    const folder = mkdtempSync(join(tmpdir(), "millrace-"))
+    engine = await createEngine({ store: pglite(folder) })
+    try {
+      const { run } = await asked()
+      const outcomes = ["approved", "rejected", "approved", "rejected"] as const
+      const decided = await Promise.allSettled(
+        outcomes.map((outcome, at) =>
+          engine.approvals.decide(run.id, "ask", { ...approve, outcome, by: `person ${at}` }),
+        ),
+      )
+      const won = decided.filter(({ status }) => status === "fulfilled")
+      expect(won).toHaveLength(1)
+      const output = Object.values((await run.wait()).output as object)
+      expect(output).toEqual([(won[0] as PromiseFulfilledResult<unknown>).value])
+      const told = decided.flatMap((each) => (each.status === "rejected" ? [each.reason] : []))
+      expect(told.map(({ status }) => status)).toEqual([409, 409, 409])
+    } finally {
+      await engine.close()
+      engine = mine
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
   it("is nothing, in one way, where it is wrong, foreign or malformed", async () => {
     const { run } = await asked()
     const token = await tokenOf(run.id)
@@ -280,6 +308,19 @@ describe("A link of an approval", () => {
     expect([...statuses]).toEqual([200, 429])
   })
 
+  it("decides nothing after the expiry", async () => {
+    const { run } = await asked({ timeout: 500 })
+    const token = await tokenOf(run.id)
+    await expect
+      .poll(async () => await post("decide", { token, outcome: "rejected", fields: { x: 1 } }))
+      .toEqual({
+        status: 409,
+        body: { error: "The approval has expired: nobody decided in time" },
+      })
+    expect((await run.wait()).output).toEqual({ late: expect.anything() })
+    expect((await post("read", { token })).status).toBe(409)
+  })
+
   it("is over when its run was canceled", async () => {
     const { run } = await asked()
     const token = await tokenOf(run.id)
@@ -297,7 +338,12 @@ describe("A start of a workflow that asks", () => {
       'Pinned output of node "ask"',
     )
     const behind = await start({ pinnedOutputs: { yes: {} } })
-    expect(behind.message).toContain('Pinned output of node "yes"')
+    const follows = 'it follows the approval "ask"'
+    expect(behind.message).toContain(
+      `Pinned output of node "yes": ${follows}, which no start skips`,
+    )
+    const alone = await start({ singleNodeId: "yes" })
+    expect(alone.message).toContain(`Node "yes" cannot run alone: ${follows}`)
     const node = { id: "ask", type: "constant", position: { x: 0, y: 0 }, data: { inputs: {} } }
     expect((await start({ nodeOverrides: [node] })).message).toContain(
       'Node override "ask": it asks a person, and no start changes whom or what',
