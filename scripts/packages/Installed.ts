@@ -12,7 +12,7 @@ import type { Packed } from "./Packed.ts"
 import { modulesOf } from "./Packed.ts"
 
 /** `npm install millrace` adds at most so many megabytes beside `effect`. */
-const megabytesAtMost = 24
+const megabytesAtMost = 28
 
 interface Dependencies {
   readonly dependencies: Readonly<Record<string, string>>
