@@ -36,19 +36,25 @@ describe("EndedRuns", () => {
     assert.isUndefined(kept.find(account, idOf(1)))
   })
 
-  it("forgets the run that ended first where there are too many", () => {
+  it("forgets the older half where there are too many, and never the newer one", () => {
     const kept = new EndedRuns()
-    for (let number = 0; number < endedRunsKept + 3; number++) kept.keep(ended(number))
-    assert.deepStrictEqual(numbersIn(kept, 4), [3])
+    const half = endedRunsKept / 2
+    for (let number = 0; number < endedRunsKept; number++) kept.keep(ended(number))
+    assert.lengthOf(numbersIn(kept, endedRunsKept), endedRunsKept)
+    kept.keep(ended(endedRunsKept))
+    const left = numbersIn(kept, endedRunsKept + 1)
+    assert.deepStrictEqual([left[0], left.length], [half, half + 1])
   })
 
-  it("forgets runs that ended first where they are too large together, until they are not", () => {
+  it("forgets the older half where they are too large together", () => {
     const kept = new EndedRuns()
     const characters = endedRunsSize / 16 - 2_000
-    for (let number = 0; number < 18; number++) kept.keep(ended(number, characters))
-    assert.deepStrictEqual(numbersIn(kept, 18)[0], 2)
+    for (let number = 0; number < 16; number++) kept.keep(ended(number, characters))
+    assert.lengthOf(numbersIn(kept, 16), 16)
+    kept.keep(ended(16, characters))
+    assert.deepStrictEqual(numbersIn(kept, 17), [8, 9, 10, 11, 12, 13, 14, 15, 16])
     for (let number = 100; number < 200; number++) kept.keep(ended(number))
-    assert.include(numbersIn(kept, 18), 4)
+    assert.include(numbersIn(kept, 18), 16)
   })
 
   it("keeps no run that alone would take the room of many", () => {

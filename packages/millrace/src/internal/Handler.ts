@@ -80,18 +80,16 @@ const andThen = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): A
 /** The validated values, or a failure with the problems of all ports. */
 const valuesOf = (
   ports: PortMap,
-  results: ReadonlyArray<SchemaResult>,
+  results: ReadonlyMap<string, SchemaResult>,
   side: "input" | "output",
 ): JsonObject => {
   const entries: Array<readonly [string, unknown]> = []
   const problems: Array<string> = []
-  for (const [index, name] of [...ports.keys()].entries()) {
-    const result = results[index]!
-    const clauses = clausesOf(result)
-    if (clauses.length > 0) problems.push(`${side} "${name}": ${clauses.join(", ")}`)
-    else if (result.issues === undefined && result.value !== undefined) {
-      entries.push([name, result.value])
-    }
+  for (const name of ports.keys()) {
+    const result = results.get(name)!
+    if (result.issues !== undefined) {
+      problems.push(`${side} "${name}": ${clausesOf(result).join(", ")}`)
+    } else if (result.value !== undefined) entries.push([name, result.value])
   }
   if (problems.length > 0) throw new NodeError(problems.join("; "), { retryable: false })
   return Object.fromEntries(entries) as JsonObject
@@ -105,13 +103,12 @@ const through = (
   values: JsonObject,
   direction: "read" | "write",
 ): Awaitable<JsonObject> => {
-  const results: Array<SchemaResult> = []
+  const results = new Map<string, SchemaResult>()
   const pending: Array<PromiseLike<unknown>> = []
-  for (const [index, [name, port]] of [...ports].entries()) {
+  for (const [name, port] of ports) {
     const result = port[direction](Object.hasOwn(values, name) ? values[name] : undefined)
-    const keep = (each: SchemaResult) => void (results[index] = each)
-    if (isPromise(result)) pending.push(result.then(keep))
-    else keep(result)
+    if (isPromise(result)) pending.push(result.then((each) => results.set(name, each)))
+    else results.set(name, result)
   }
   const side = direction === "read" ? "input" : "output"
   const all = pending.length === 0 ? undefined : Promise.all(pending)

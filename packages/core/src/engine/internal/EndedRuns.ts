@@ -10,11 +10,6 @@ import type { Json } from "../../domain/Json.ts"
 import { endedRunsKept, endedRunsSize } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 
-interface Kept {
-  readonly record: RunRecord
-  readonly size: number
-}
-
 /** What a run, and a node run, takes in memory beside the values in it. */
 const [runSize, nodeRunSize] = [1_000, 500]
 
@@ -35,14 +30,20 @@ const sizeOf = (roots: ReadonlyArray<unknown>, most: number): number => {
   return size
 }
 
-/** Runs in the order of their ends. Mutable. */
+/**
+ * Runs in the order of their ends, in two halves: when the newer one is full, the older one is
+ * forgotten at once. To forget the oldest run alone would take longer than all the rest, because a
+ * map first steps over all that was deleted from its beginning. Mutable.
+ */
 export class EndedRuns {
-  readonly #kept = new Map<RunId, Kept>()
+  #older: ReadonlyMap<RunId, RunRecord> = new Map()
+  #newer = new Map<RunId, RunRecord>()
+  /** What the newer half takes. */
   #size = 0
 
   /** The run as it is stored, if it is kept and of this account. */
   find(account: AccountId, id: RunId): RunRecord | undefined {
-    const record = this.#kept.get(id)?.record
+    const record = this.#newer.get(id) ?? this.#older.get(id)
     return record?.run.accountId === account ? record : undefined
   }
 
@@ -59,12 +60,12 @@ export class EndedRuns {
     ])
     const size = sizeOf([run.values, run.output, run.inputOverrides, run.viewport, ...values], most)
     if (size > most) return
-    this.#kept.set(run.id, { record, size: own + size })
     this.#size += own + size
-    for (const [id, oldest] of this.#kept) {
-      if (this.#kept.size <= endedRunsKept && this.#size <= endedRunsSize) return
-      this.#kept.delete(id)
-      this.#size -= oldest.size
+    if (this.#newer.size >= endedRunsKept / 2 || this.#size > endedRunsSize / 2) {
+      this.#older = this.#newer
+      this.#newer = new Map()
+      this.#size = own + size
     }
+    this.#newer.set(run.id, record)
   }
 }

@@ -156,8 +156,11 @@ const liveEdgesByInput = (
   outputs: Outputs,
   index: number,
 ): ReadonlyMap<string, ReadonlyArray<number>> => {
-  const incoming = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
-  const live = Array.from(incoming).filter((edge) => isLive(graph, outputs, edge))
+  const live: Array<number> = []
+  for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
+    const edge = graph.inEdges[at]!
+    if (isLive(graph, outputs, edge)) live.push(edge)
+  }
   return Map.groupBy(live, (edge) => graph.edgeInput[edge]!)
 }
 

@@ -29,21 +29,24 @@ export type Decision =
 /** The progress of one run. Mutable, for one owner. */
 export class Frontier {
   readonly #graph: Graph
-  readonly #status: Array<NodeRunStatus>
-  readonly #outputs: Array<JsonObject | null>
+  readonly #status: Array<NodeRunStatus> = []
+  readonly #outputs: Array<JsonObject | null> = []
   /** In-edges of each node whose source has not ended. */
   readonly #open: Int32Array
   /** Nodes whose last open in-edge closed since the last call of {@link advance}. */
-  #ready: Array<number>
+  #ready: Array<number> = []
   #remaining: number
 
   private constructor(graph: Graph) {
     const count = graph.nodes.length
     this.#graph = graph
-    this.#status = Array.from({ length: count }, () => "PENDING")
-    this.#outputs = Array.from({ length: count }, () => null)
-    this.#open = Int32Array.from(graph.nodes, (_, n) => graph.inStart[n + 1]! - graph.inStart[n]!)
-    this.#ready = Array.from(this.#open.keys()).filter((index) => this.#open[index] === 0)
+    this.#open = new Int32Array(count)
+    for (let n = 0; n < count; n++) {
+      this.#status.push("PENDING")
+      this.#outputs.push(null)
+      this.#open[n] = graph.inStart[n + 1]! - graph.inStart[n]!
+      if (this.#open[n] === 0) this.#ready.push(n)
+    }
     this.#remaining = count
   }
 

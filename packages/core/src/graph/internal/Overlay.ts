@@ -17,6 +17,7 @@ export const withNodeOverrides = (
   nodes: ReadonlyArray<Node>,
   overrides: ReadonlyArray<Node>,
 ): Result.Result<ReadonlyArray<Node>, ReadonlyArray<Problem>> => {
+  if (overrides.length === 0) return Result.succeed(nodes)
   const known = new Set(nodes.map(({ id }) => id))
   const byId = new Map<string, Node>()
   const twice = new Set<string>()

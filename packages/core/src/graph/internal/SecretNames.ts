@@ -86,6 +86,7 @@ export const problemsOfOverrides = (
   stored: ReadonlyArray<Node>,
   overrides: ReadonlyArray<Node>,
 ): ReadonlyArray<Problem> => {
+  if (overrides.length === 0) return []
   const byId = new Map(stored.map((node) => [node.id, node]))
   return overrides.flatMap((node) => {
     const before = byId.get(node.id)
