@@ -116,6 +116,15 @@ type ErrorOutput<S extends Shape> = "error" extends keyof S["outputs"]
   ? unknown
   : { readonly [K in keyof Failure]: Failure[K] }
 
+/** What the nodes in the body of a loop see of it, by port. */
+type BodyOf<N extends Types, T> = [Named<N, T>] extends [never]
+  ? T extends BuiltinType
+    ? BuiltinNodes[T] extends { readonly body: infer Body }
+      ? Body
+      : {}
+    : {}
+  : {}
+
 /** The outputs of a node, written `node.port`, with the types of their values. */
 export type OutputsAt<N extends Types, Id extends string, T, P extends string> = {
   readonly [K in keyof ShapeNamed<N, T>["outputs"] & string as `${Id}.${K}`]: ShapeNamed<
@@ -124,6 +133,8 @@ export type OutputsAt<N extends Types, Id extends string, T, P extends string> =
   >["outputs"][K]
 } & { readonly [K in OwnOutputs<N, T, P> as `${Id}.${K}`]: unknown } & {
   readonly [K in `${Id}.error`]: ErrorOutput<ShapeNamed<N, T>>
+} & {
+  readonly [K in keyof BodyOf<N, T> & string as `${Id}.${K}`]: BodyOf<N, T>[K]
 }
 
 /** What one edge brings to an input. */
@@ -217,7 +228,7 @@ export interface NodeRetry {
   readonly jitter?: number
 }
 
-/** The place of a node. Without one, it goes one column to the right of the last. */
+/** The place of a node. Without a position, it goes one column to the right of the last. */
 export interface NodePlacing {
   /** In pixels; wins over `column` and `row`. */
   readonly position?: Position
@@ -225,6 +236,8 @@ export interface NodePlacing {
   readonly column?: number
   /** From 0. */
   readonly row?: number
+  /** The id of the loop in whose body it lies. */
+  readonly parentId?: string
 }
 
 /** What a node has beside its literals. */

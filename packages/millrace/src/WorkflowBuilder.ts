@@ -105,6 +105,7 @@ const nodeOptions: { readonly [K in keyof AnyData]-?: boolean } = {
   position: false,
   column: false,
   row: false,
+  parentId: false,
   mode: true,
   version: true,
   label: true,
@@ -138,10 +139,12 @@ const drawNode = (
   const data = Object.entries(options).filter(
     ([name, value]) => nodeOptions[name as keyof AnyData] && value !== undefined,
   )
+  const { parentId } = options
   return {
     id,
     type,
     position: place(nodes, options),
+    ...(parentId === undefined ? {} : { parentId }),
     data: { inputs: inputs as JsonObject, ...Object.fromEntries(data) },
   }
 }

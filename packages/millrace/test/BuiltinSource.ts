@@ -122,9 +122,13 @@ const nodeOf = (type: NodeType): string => {
     `${commentOf(type.description, "  ")}  readonly ${type.key}: ${isPlain ? "Plain & " : ""}{\n` +
     `    readonly inputs: ${sideOf(type.key, inputs.values())}\n` +
     `    readonly outputs: ${sideOf(type.key, outputs.values())}\n` +
-    `${more.join("")}  }\n`
+    `${bodyOf(type)}${more.join("")}  }\n`
   )
 }
+
+/** What the nodes in the body of a loop see of it. */
+const bodyOf = ({ body, key }: NodeType): string =>
+  body === undefined ? "" : `    readonly body: ${sideOf(key, body.values())}\n`
 
 const networkFile = "BuiltinNetworkNode.ts"
 

@@ -295,8 +295,10 @@ const carrying = (it: Tests): void => {
       const run = yield* Scenes.owned(samples)
       const waits = yield* Scenes.parked(samples, Scenes.never)
       const children = [samples.run(), samples.run()]
+      const nodeRuns = [Samples.nodeRun("given", { output: { output: Samples.hardJson } })]
+      const [first, second] = children.map((child) => startOf(child))
       const more = {
-        starts: children.map((child) => startOf(child)),
+        starts: [first!, { ...second!, nodeRuns }],
         messages: [sentTo(waits, "a"), sentTo(waits, "b")],
       }
       const stale = Samples.step({ ...run, fence: run.fence + 1 }, {}, more)
@@ -308,6 +310,7 @@ const carrying = (it: Tests): void => {
       assert.deepStrictEqual(yield* Scenes.runOf(children[0]!), children[0])
       const found = Option.getOrThrow(yield* store.find(samples.account, children[1]!.id))
       assert.deepStrictEqual(found.definition, Samples.definitionFor(children[1]!))
+      assert.deepStrictEqual(found.nodeRuns, nodeRuns)
       assert.deepStrictEqual(yield* inboxOf(waits), ["1 go", "2 go"])
       const ids = (yield* claimedIds(samples)).map(([id]) => id)
       assert.sameMembers(ids, [waits.id, ...children.map(({ id }) => id)])

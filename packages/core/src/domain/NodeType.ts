@@ -106,6 +106,8 @@ export interface KnownInputs {
   readonly mayHave: (port: string) => boolean
   /** The mode in force; empty where the type has none. */
   readonly mode: string
+  /** True for a loop with nodes in its body. */
+  readonly hasBody: boolean
 }
 
 /** The signals that a node takes. */
@@ -141,10 +143,15 @@ export interface NodeType {
   readonly join: "any" | "all"
   /**
    * `request`: at most one in a workflow, hands the run's values to the graph. `response`: its
-   * input becomes the run's output. `note`: never executed, whatever its literals are. `step`:
-   * everything else.
+   * input becomes the run's output. `note`: never executed, whatever its literals are. `given`: in
+   * the graph of a body, a node outside of it, whose outputs are known. `step`: everything else.
    */
-  readonly role: "request" | "response" | "note" | "step"
+  readonly role: "request" | "response" | "note" | "given" | "step"
+  /**
+   * Of a loop: what the nodes within it, its body, see of it, by port. Absent: no other node can
+   * lie in a node of this type.
+   */
+  readonly body?: ReadonlyMap<string, OutputPort>
   /**
    * True if somebody has to send the run something before a node goes on, such as an approval. A
    * start cannot give the outputs of such a node.

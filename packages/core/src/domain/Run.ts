@@ -50,9 +50,9 @@ export const rerunIdOf = (id: RunId): RunId => {
 
 /**
  * `full`: the whole workflow. `single`: one node of it. `rerun`: what of an earlier run has to be
- * executed anew; the rest is taken over.
+ * executed anew; the rest is taken over. `item`: the body of a loop, for one item or once more.
  */
-export const RunMode = Schema.Literals(["full", "single", "rerun"])
+export const RunMode = Schema.Literals(["full", "single", "rerun", "item"])
 export type RunMode = typeof RunMode.Type
 
 /** Who a start can say that it comes from (specification 4.5). */
@@ -83,16 +83,28 @@ export type InputOverrides = typeof InputOverrides.Type
 export const PinnedOutputs = Schema.Record(Schema.String, JsonObject)
 export type PinnedOutputs = typeof PinnedOutputs.Type
 
-/** The settings of a workflow, and the prices in force when the run was started. */
+/** Of which loop a graph is the body, and which of its nodes are only there to be read. */
+const BodyOf = Schema.Struct({
+  loop: Schema.String,
+  /** Nodes whose outputs the start gives; the loop is one of them. */
+  given: Schema.Array(Schema.String),
+})
+
+/**
+ * The settings of a workflow, the prices in force when the run was started, and of the body of a
+ * loop, whose it is.
+ */
 const DefinitionSettings = Schema.Struct({
   ...WorkflowSettings.fields,
   prices: Schema.optionalKey(Prices),
+  body: Schema.optionalKey(BodyOf),
 })
 export type DefinitionSettings = typeof DefinitionSettings.Type
 
 /**
  * The graph a run executes, frozen at its start: later edits of the workflow never reach it. Runs
- * of the same content share one definition, so `id` names content, not a run.
+ * of the same content share one definition, so `id` names content, not a run. The nodes of the run
+ * come first. Those in the bodies of its loops follow; they name their loops as `parentId`.
  */
 export const Definition = Schema.Struct({
   id: Schema.String,
@@ -108,8 +120,21 @@ const evaluated = "+e"
 /** The id of a definition of this content, whose texts may hold expressions. */
 export const evaluatedId = (content: string): string => content + evaluated
 
+/** How the content of a definition ends that has bodies of loops. */
+export const withBodies = (content: string): string => `${content}+b`
+
+/** The id of the definition of a loop's body. All runs of that body share it. */
+export const bodyId = ({ id }: Pick<Definition, "id">, loop: string): string =>
+  evaluatedId(`${isEvaluated({ id }) ? id.slice(0, -evaluated.length) : id}/${loop}`)
+
 /** True for a definition that several runs may have. */
-export const isShared = ({ id }: Pick<Definition, "id">): boolean => id.includes("@")
+export const isShared = ({ id }: Pick<Definition, "id">): boolean => /[@/]/.test(id)
+
+/** The nodes of a run of this definition, without those in the bodies of its loops. */
+export const stepsOf = ({ nodes }: Pick<Definition, "nodes">): ReadonlyArray<Node> =>
+  nodes.every(({ parentId }) => parentId === undefined)
+    ? nodes
+    : nodes.filter(({ parentId }) => parentId === undefined)
 
 /**
  * True if the texts of a definition may hold expressions. Definitions that were frozen before there
@@ -379,12 +404,13 @@ const unfinished = (record: RunRecord, ordinal: number, row: NodeRun | undefined
 
 /**
  * Every node of a run in order: topological, then by position on the canvas (a definition's nodes
- * are frozen in that order). A node that has not finished is RUNNING, WAITING or PENDING while the
- * run is open, and CANCELED once it has ended.
+ * are frozen in that order). Nodes in the body of a loop belong to the runs of its items. A node
+ * that has not finished is RUNNING, WAITING or PENDING while the run is open, and CANCELED once it
+ * has ended.
  */
 export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
   const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
-  return record.definition.nodes.map(({ id }, ordinal) => {
+  return stepsOf(record.definition).map(({ id }, ordinal) => {
     const row = rows.get(id)
     return row !== undefined && isNodeTerminal(row.status) ? row : unfinished(record, ordinal, row)
   })

@@ -28,8 +28,14 @@ export const Node = Schema.Struct({
   type: Schema.String,
   position: Position,
   data: Schema.optionalKey(Json),
+  /** The id of the node in which it is drawn. Anything but a text counts as absent. */
+  parentId: Schema.optionalKey(Json),
 })
 export type Node = typeof Node.Type
+
+/** The id of the node in which a node is drawn; `undefined` for none. */
+export const parentOf = ({ parentId }: Pick<Node, "parentId">): string | undefined =>
+  typeof parentId === "string" && parentId !== "" ? parentId : undefined
 
 /**
  * What the engine knows of an edge (specification 2.3). An absent or empty handle is the type's

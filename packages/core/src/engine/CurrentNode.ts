@@ -54,6 +54,14 @@ export interface ChildRequest {
   readonly index: number
 }
 
+/** The start of a child run that executes the body of the node, which is a loop. */
+export interface BodyRequest {
+  /** What the nodes of the body see of the loop, by port. */
+  readonly body: JsonObject
+  /** Which of the node's children it is, from 0. */
+  readonly index: number
+}
+
 /** An addressee of an approval. */
 export interface ApproverPlace {
   /** Which one, from 0. */
@@ -118,7 +126,11 @@ export class CurrentNode extends Context.Service<
      * Checks the start of a child run, as strictly as any other. Nothing is stored: give the result
      * to `suspend`.
      */
-    readonly prepareChild: (request: ChildRequest) => Effect.Effect<ChildRun, NodeError>
+    readonly prepareChild: (
+      request: ChildRequest | BodyRequest,
+    ) => Effect.Effect<ChildRun, NodeError>
+    /** True for a loop with nodes in its body. */
+    readonly hasBody: boolean
     /** The children that the node has started, by index, as they are stored. */
     readonly children: Effect.Effect<ReadonlyArray<Run>, NodeError>
     /** What a child run has put out that has COMPLETED. */

@@ -33,7 +33,9 @@ export class GraphCache extends Context.Service<
     GraphCache,
     Effect.map(NodeTypes, ({ all }) => {
       const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
-        const compiled = compile(definition, all(), overrides, isEvaluated(definition))
+        const { body } = definition.settings
+        const given = body === undefined ? undefined : new Set(body.given)
+        const compiled = compile(definition, all(), overrides, isEvaluated(definition), given)
         // Handlers get these values. Frozen, one run cannot change what the next one gets.
         if (Result.isSuccess(compiled)) {
           for (const { settings } of compiled.success.nodes) freeze(settings.inputs)

@@ -69,6 +69,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
   readonly role?: NodeType["role"]
+  /** For a loop: what nodes that lie in it see of it. Its handler starts runs of them. */
+  readonly body?: PortFields
   /** See {@link NodeType}. */
   readonly waitsForSignal?: boolean
   /** See {@link NodeType}. */
@@ -238,6 +240,13 @@ const encoderOf = (fields: PortFields) => {
   }
 }
 
+const noneSpecial: Special = {
+  multiple: new Set(),
+  secrets: new Set(),
+  raw: {},
+  scripts: {},
+}
+
 const describeType = <I extends PortFields, O extends PortFields, M extends string, R>(
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
@@ -263,6 +272,9 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     modes,
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
+    ...(declaration.body === undefined
+      ? {}
+      : { body: portsOf({}, declaration.body, noneSpecial).outputs }),
     ...(declaration.waitsForSignal === true ? { waitsForSignal: true } : {}),
     ...(signalsOf === undefined ? {} : { signalsOf }),
     delivery: declaration.delivery ?? "at-least-once",

@@ -14,6 +14,10 @@ import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
+import type { Body } from "./internal/LoopBody.ts"
+import { bodiesOf, placedIn } from "./internal/LoopBody.ts"
+import type { Nesting } from "./internal/Nesting.ts"
+import { nestingOf } from "./internal/Nesting.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
 import { addProblemOfInput, addProblemOfOutput, planOf, scriptsOf } from "./internal/NodePlan.ts"
 import { mismatchesOf } from "./internal/Mismatches.ts"
@@ -57,6 +61,10 @@ export interface Graph {
   readonly mismatches: ReadonlyArray<Problem>
   /** Where it names secrets. */
   readonly secrets: ReadonlyArray<SecretReference>
+  /** The bodies of its loops, by the id of the loop. */
+  readonly bodies: ReadonlyMap<string, Body>
+  /** The nodes in its bodies, also in those within bodies. None of them is a node of the run. */
+  readonly inner: ReadonlyArray<NodePlan>
 }
 
 /**
@@ -78,11 +86,13 @@ export const compile = (
   types: NodeTypesByKey,
   overrides: InputOverrides,
   evaluates = true,
+  given?: ReadonlySet<string>,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
-  const { edges, plans, problems } = readDrawing(definition, { types, overrides, evaluates })
-  const mismatches = mismatchesOf({ edges, plans })
+  const reading = readDrawing(definition, { types, overrides, evaluates, given })
+  const { problems } = reading
+  const mismatches = mismatchesOf(reading)
   if (problems.length > 0) return Result.fail([...problems, ...mismatches])
-  return Result.succeed({ ...assemble(plans as ReadonlyArray<NodePlan>, edges), mismatches })
+  return Result.succeed({ ...assemble(reading), mismatches })
 }
 
 /** What a drawing says, also one with problems. All arrays are in the order of its nodes. */
@@ -95,6 +105,10 @@ export interface Reading {
   readonly edges: Joins
   /** Edges to and from notes, which mean nothing. */
   readonly ignored: ReadonlySet<Edge>
+  /** Which nodes lie in loops. */
+  readonly nesting: Nesting
+  /** The edges that mean something. */
+  readonly drawn: ReadonlyArray<Edge>
 }
 
 /** Reads a drawing: the first half of {@link compile}. */
@@ -106,11 +120,12 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
   const meant =
     ignored.size === 0 ? definition.edges : definition.edges.filter((each) => !ignored.has(each))
   const edges = joinsOf(meant, indexOf)
-  const wirings = wiringsOf(nodes.length, edges)
+  const nesting = nestingOf(nodes, indexOf, edges, options.types, problems)
+  const wirings = wiringsOf(nodes.length, edges, nesting)
   const drawn = nodes.map((node, index) => planOf(node, options, wirings[index]!, problems))
-  addProblemsOfPorts(edges, drawn, problems)
-  addProblemsOfRequests(drawn, problems)
-  const around = surroundingsOf(nodes, drawn, edges.sources, edges.targets)
+  addProblemsOfPorts(edges, drawn, nesting, problems)
+  addProblemsOfRequests(drawn, nesting, problems)
+  const around = surroundingsOf(nodes, drawn, nesting)
   const plans = scoped(drawn, around, wirings, problems)
   const known = plans.filter((plan) => plan !== undefined)
   if (options.evaluates) problems.push(...known.flatMap(problemsOfScripts))
@@ -119,7 +134,7 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
     const message = `Input overrides: the workflow has no node ${quoted(id)}`
     problems.push({ message, nodeId: id })
   }
-  return { problems, plans, wirings, around, edges, ignored }
+  return { problems, plans, wirings, around, edges, ignored, nesting, drawn: meant }
 }
 
 /** The edges to and from notes. */
@@ -181,6 +196,7 @@ const joinsOf = (edges: ReadonlyArray<Edge>, indexOf: ReadonlyMap<string, number
 const wiringsOf = (
   nodeCount: number,
   { inputs, outputs, sources, targets }: Joins,
+  { loopOf }: Nesting,
 ): ReadonlyArray<Wiring> => {
   const wired = Array.from({ length: nodeCount }, () => new Set<string>())
   const touched = new Uint8Array(nodeCount)
@@ -195,50 +211,91 @@ const wiringsOf = (
     touched[target] = 1
     wired[target]!.add(input)
   }
+  const loops = new Set(loopOf)
   return wired.map((set, index) => ({
     inputs: set,
     routesErrors: routed[index] === 1,
     edgeless: touched[index] === 0,
+    hasBody: loops.has(index),
   }))
 }
 
 const addProblemsOfPorts = (
   { ids, inputs, outputs, sources, targets }: Joins,
   plans: ReadonlyArray<NodePlan | undefined>,
+  { isInner }: Nesting,
   problems: Array<Problem>,
 ): void => {
   for (const [edge, id] of ids.entries()) {
     const source = plans[sources[edge]!]
     const target = plans[targets[edge]!]
-    if (source !== undefined) addProblemOfOutput(source, outputs[edge]!, id, problems)
+    if (source !== undefined) {
+      addProblemOfOutput(source, outputs[edge]!, id, isInner[edge] === 1, problems)
+    }
     if (target !== undefined) addProblemOfInput(target, inputs[edge]!, id, problems)
   }
 }
 
 const addProblemsOfRequests = (
   plans: ReadonlyArray<NodePlan | undefined>,
+  { loopOf }: Nesting,
   problems: Array<Problem>,
 ): void => {
-  const ids = plans.flatMap((plan) => (plan?.type.role === "request" ? [plan.node.id] : []))
+  const requests = [...plans.keys()].filter((index) => plans[index]?.type.role === "request")
+  for (const index of requests.filter((each) => loopOf[each]! >= 0)) {
+    const loop = quoted(plans[loopOf[index]!]!.node.id)
+    const rule = `a request node cannot lie in a loop; its nodes use the outputs of ${loop}`
+    problems.push(problemOfNode(plans[index]!.node.id, rule))
+  }
+  const ids = requests.map((index) => plans[index]!.node.id)
   for (const nodeId of ids.slice(1)) {
     const rule = `a workflow has one request node, and ${quoted(ids[0]!)} is one already`
     problems.push(problemOfNode(nodeId, rule))
   }
 }
 
+/** The nodes and edges of the run itself. An edge into a body ends at the loop. */
+const outermost = ({ edges, nesting, plans }: Reading) => {
+  const { after, before, hasBodies, loopOf } = nesting
+  const all = plans as ReadonlyArray<NodePlan>
+  if (!hasBodies) return { plans: all, edges }
+  const places = [...plans.keys()].filter((index) => loopOf[index]! < 0)
+  const placeOf = new Map(places.map((index, place) => [index, place]))
+  const kept = [...edges.ids.keys()].filter((edge) => placeOf.has(before[edge]!))
+  const isInto = (edge: number) => edges.targets[edge] !== after[edge]
+  const joins: Joins = {
+    ids: kept.map((edge) => edges.ids[edge]!),
+    sources: Int32Array.from(kept, (edge) => placeOf.get(before[edge]!)!),
+    targets: Int32Array.from(kept, (edge) => placeOf.get(after[edge]!)!),
+    outputs: kept.map((edge) => edges.outputs[edge]!),
+    // It is no port of the loop: the edge only orders.
+    inputs: kept.map((edge) => {
+      const input = edges.inputs[edge]!
+      return isInto(edge) ? `${all[edges.targets[edge]!]!.node.id}.${input}` : input
+    }),
+  }
+  return { plans: places.map((index) => all[index]!), edges: joins }
+}
+
 /** Renumbers everything by ordinal. */
-const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "mismatches"> => {
+const assemble = (reading: Reading): Omit<Graph, "mismatches"> => {
+  const { edges, plans } = outermost(reading)
   const order = ordinalsOf(plans, edges)
   const ordinal = new Int32Array(plans.length)
   for (const [index, place] of order.entries()) ordinal[place] = index
   const nodes = order.map((place, index) => {
     const plan = plans[place]!
-    return { ...plan, index, id: plan.node.id }
+    return { ...plan, node: placedIn(plan.node, undefined), index, id: plan.node.id }
   })
   const edgeSource = edges.sources.map((place) => ordinal[place]!)
   const edgeTarget = edges.targets.map((place) => ordinal[place]!)
   const into = groupBy(nodes.length, edgeTarget)
   const out = groupBy(nodes.length, edgeSource)
+  const { bodies, inner } = bodiesOf({
+    ...reading,
+    plans: reading.plans as ReadonlyArray<NodePlan>,
+    indexOf: reading.around.indexOf,
+  })
   return {
     nodes,
     indexOf: new Map(nodes.map(({ id, index }) => [id, index])),
@@ -251,8 +308,10 @@ const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "mi
     inEdges: into.edges,
     outStart: out.start,
     outEdges: out.edges,
-    hasScripts: plans.some(isScripted),
+    hasScripts: plans.some(isScripted) || inner.some(isScripted),
     secrets: plans.flatMap(secretsOf),
+    bodies,
+    inner,
   }
 }
 

@@ -58,6 +58,8 @@ export interface SentMessage {
  */
 export interface StartedRun extends Pick<RunCommit, "run" | "credits"> {
   readonly definition: Definition
+  /** The rows of nodes whose outputs its parent gives. */
+  readonly nodeRuns?: ReadonlyArray<NodeRun> | undefined
 }
 
 /**

@@ -8,7 +8,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { checkOutput } from "../../src/engine/internal/Attempt.ts"
+import { checkOutput } from "../../src/engine/internal/Output.ts"
 import { account, byNode, engine, node, nodeWith, run, start, types } from "./TestEngine.ts"
 
 const ports = {

@@ -83,7 +83,7 @@ describe("the plan of a run", () => {
     const stored = workflowOf([a, b], ["a -> b"])
     const drawn = {
       ...stored,
-      nodes: [{ ...a, width: 5, parentId: "b" }, b],
+      nodes: [{ ...a, width: 5, extent: "parent" }, b],
       edges: stored.edges.map((each) => ({ ...each, label: "then" })),
     }
     const { definition } = Result.getOrThrow(planOf(drawn))

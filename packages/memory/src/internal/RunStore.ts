@@ -188,8 +188,9 @@ class Runs {
     return undefined
   }
 
-  start({ credits = [], definition, run }: StartedRun): void {
-    this.begin(run, definition)
+  start({ credits = [], definition, nodeRuns = [], run }: StartedRun): void {
+    const entry = this.begin(run, definition)
+    for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     this.books.move(run.accountId, run.id, credits)
   }
 

@@ -224,7 +224,10 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
       readonly runId: string
     }
   }
-  /** Executes a workflow for every item of an array, and puts out all outputs. */
+  /**
+   * Executes the nodes that lie in it, or a workflow, for every item of an array, and puts out all
+   * results.
+   */
   readonly for_each: Plain & {
     readonly inputs: {
       /** The items, at most 10000; without any, nothing runs. */
@@ -240,13 +243,18 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
       /** How many items are worked on at the same time, 1 to 50: 5. */
       readonly concurrency: number
       /**
+       * How many items are worked on together, 1 to 1000. The item is then an array of them, and
+       * there is one result for each array.
+       */
+      readonly batch: number
+      /**
        * `stop`: the first item that fails fails the node, and the others are canceled. `continue`:
        * its result is null. `drop`: it has no result.
        */
       readonly onError: "stop" | "continue" | "drop"
     }
     readonly outputs: {
-      /** The outputs, in the order of the items. */
+      /** The results, in the order of the items. */
       readonly results: ReadonlyArray<unknown>
       /** The items that failed. */
       readonly errors: ReadonlyArray<{
@@ -254,6 +262,12 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
         readonly message: string
         readonly runId: string
       }>
+    }
+    readonly body: {
+      /** The item, or an array of items. */
+      readonly item: unknown
+      /** The number of the item, or of the array, from 0. */
+      readonly index: number
     }
   }
   /** Fails with a message, on purpose. */

@@ -1,5 +1,6 @@
 /**
- * The for_each node: executes a workflow once for every item of an array, several at the same time.
+ * The for_each node: executes the nodes that lie in it, or a workflow, once for every item of an
+ * array, several at the same time.
  *
  * Guarantees: every item has one child run, whatever crashes, and the results have the order of the
  * items. A commit never grows with the number of items. While children execute, the node uses no
@@ -7,22 +8,52 @@
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
-import { childrenAtOnce, itemsPerLoop } from "@millrace/core/domain/Limits"
+import { childrenAtOnce, itemsPerChild, itemsPerLoop } from "@millrace/core/domain/Limits"
 import { childEndOf, childMessage } from "@millrace/core/domain/Message"
+import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
+import { checked, issue } from "./Checked.ts"
 import { sentenceOf, values, workflowId } from "./ChildWorkflow.ts"
 
 /** How far the loop has come, while it waits for children. */
 type Progress = {
-  /** How many items have a child. */
+  /** How many children were started. */
   readonly started: number
-  /** How many children have ended. */
+  /** How many of them have ended. */
   readonly ended: number
 }
 
 const Name = Schema.String.check(Schema.isMinLength(1))
+
+const count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
+
+// Items are not looked at one by one: the handler is called once for every item.
+const items = checked<ReadonlyArray<JsonValue>>(
+  (value) => {
+    if (!Array.isArray(value)) return issue("expected an array")
+    const { length } = value
+    if (length <= itemsPerLoop) return []
+    return issue(`there are ${length} items, and a loop takes at most ${itemsPerLoop}`)
+  },
+  {
+    description: `The items, at most ${itemsPerLoop}; without any, nothing runs.`,
+    jsonSchema: { type: "array" },
+  },
+)
+
+const twoBodies = "nodes lie in the loop already; remove them, or the workflow"
+const noBody = "a workflow is required, or nodes that lie in the loop: their parentId names it"
+const idle = "it is for a workflow; nodes in the loop see the item by themselves"
+
+const problemsOfInputs = ({ hasBody, mayHave }: KnownInputs) => {
+  if (hasBody === mayHave("workflowId")) {
+    return [["workflowId", hasBody ? twoBodies : noBody] as const]
+  }
+  const unused = hasBody ? ["values", "itemAs", "indexAs"].filter(mayHave) : []
+  return unused.map((port) => [port, idle] as const)
+}
 
 /** An item that has no result. */
 const Failure = Schema.Struct({
@@ -47,19 +78,19 @@ const resultsOf = Effect.fnUntraced(function* (onError: "stop" | "continue" | "d
   return { results, errors }
 })
 
-/** `for_each`: puts out what the runs of a workflow put out, one for each item. */
+/** `for_each`: puts out what its body or the runs of a workflow put out, one for each item. */
 export const forEach = define({
   key: "for_each",
   effects: "writes",
   name: "For each",
-  description: "Executes a workflow for every item of an array, and puts out all outputs.",
+  description:
+    "Executes the nodes that lie in it, or a workflow, for every item of an array, and puts out " +
+    "all results.",
   category: "flow",
   icon: "repeat",
   inputs: {
-    items: Schema.Array(Json)
-      .check(Schema.isMaxLength(itemsPerLoop))
-      .annotate({ description: `The items, at most ${itemsPerLoop}; without any, nothing runs.` }),
-    workflowId,
+    items,
+    workflowId: Schema.optionalKey(workflowId),
     values,
     itemAs: Schema.optionalKey(
       Name.annotate({ description: "The value of the Request node that is the item: `item`." }),
@@ -68,8 +99,15 @@ export const forEach = define({
       Name.annotate({ description: "The value that is the number of the item, from 0." }),
     ),
     concurrency: Schema.optionalKey(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: childrenAtOnce })).annotate({
+      count(childrenAtOnce).annotate({
         description: `How many items are worked on at the same time, 1 to ${childrenAtOnce}: 5.`,
+      }),
+    ),
+    batch: Schema.optionalKey(
+      count(itemsPerChild).annotate({
+        description:
+          `How many items are worked on together, 1 to ${itemsPerChild}. The item is then an ` +
+          "array of them, and there is one result for each array.",
       }),
     ),
     onError: Schema.optionalKey(
@@ -80,9 +118,14 @@ export const forEach = define({
       }),
     ),
   },
+  body: {
+    item: Json.annotate({ description: "The item, or an array of items." }),
+    index: Schema.Int.annotate({ description: "The number of the item, or of the array, from 0." }),
+  },
+  problemsOfInputs,
   outputs: {
     results: Schema.Array(Json).annotate({
-      description: "The outputs, in the order of the items.",
+      description: "The results, in the order of the items.",
     }),
     errors: Schema.Array(Failure).annotate({ description: "The items that failed." }),
   },
@@ -93,7 +136,7 @@ export const forEach = define({
   run: (inputs) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
-      const { concurrency = 5, indexAs, itemAs = "item", items, onError = "stop" } = inputs
+      const { batch, concurrency = 5, indexAs, itemAs = "item", onError = "stop" } = inputs
       const end = node.message === undefined ? undefined : childEndOf(node.message)
       if (end !== undefined && end.status !== "COMPLETED" && onError === "stop") {
         const message = `Item ${end.index}: ${sentenceOf(end)}`
@@ -101,16 +144,26 @@ export const forEach = define({
       }
       const before = (node.resumed ?? { started: 0, ended: 0 }) as Progress
       const ended = before.ended + (end === undefined ? 0 : 1)
-      const until = Math.min(items.length, ended + concurrency)
+      const total = Math.ceil(inputs.items.length / (batch ?? 1))
+      if (ended === total) return yield* resultsOf(onError)
+      const itemAt = (index: number): JsonValue =>
+        batch === undefined
+          ? inputs.items[index]!
+          : inputs.items.slice(index * batch, (index + 1) * batch)
+      const until = Math.min(total, ended + concurrency)
       const starts = []
       for (let index = before.started; index < until; index++) {
+        const item = itemAt(index)
         const more = indexAs === undefined ? {} : { [indexAs]: index }
-        const given = { ...inputs.values, [itemAs]: items[index]!, ...more }
-        starts.push(
-          yield* node.prepareChild({ workflowId: inputs.workflowId, values: given, index }),
-        )
+        const child = node.hasBody
+          ? { body: { item, index }, index }
+          : {
+              workflowId: inputs.workflowId!,
+              values: { ...inputs.values, [itemAs]: item, ...more },
+              index,
+            }
+        starts.push(yield* node.prepareChild(child))
       }
-      if (ended === items.length) return yield* resultsOf(onError)
       const progress: Progress = { started: Math.max(before.started, until), ended }
       return yield* node.suspend({ for: childMessage }, progress, starts)
     }),

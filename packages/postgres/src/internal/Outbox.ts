@@ -20,10 +20,10 @@ import * as RunCredits from "./RunCredits.ts"
 export const hasOutbox = ({ messages = [], starts = [] }: RunCommit): boolean =>
   messages.length > 0 || starts.length > 0
 
-const insertOf = ({ credits = [], definition, run }: StartedRun): RunCommit => ({
+const insertOf = ({ credits = [], definition, nodeRuns = [], run }: StartedRun): RunCommit => ({
   expected: { _tag: "New", definition },
   run,
-  nodeRuns: [],
+  nodeRuns,
   rewritten: [],
   events: [],
   credits,

@@ -111,7 +111,8 @@ export const commit = (
   Books.move(db, accountId, run.id, credits)
   Inboxes.take(db, number, taken)
   for (const start of starts) {
-    begin(db, start.run, start.definition)
+    const started = begin(db, start.run, start.definition)
+    for (const row of start.nodeRuns ?? []) RunRows.putNode(db, started, row, undefined)
     Books.move(db, accountId, start.run.id, start.credits ?? [])
   }
   for (const { message, runId } of messages) send(db, accountId, runId, message, now, false)

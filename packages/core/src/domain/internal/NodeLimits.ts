@@ -19,6 +19,9 @@ export const childrenPerPage = 100
 /** Items of one loop. */
 export const itemsPerLoop = 10_000
 
+/** Items of a loop that one child gets. */
+export const itemsPerChild = 1_000
+
 /** Steps of one transform node. */
 export const stepsPerTransform = 50
 

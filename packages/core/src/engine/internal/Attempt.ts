@@ -11,25 +11,27 @@ import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
-import { frozenCopy, isJsonObject } from "../../domain/Json.ts"
-import { largeIn, largeJson } from "../../domain/LargeValue.ts"
+import { frozenCopy } from "../../domain/Json.ts"
+import { largeIn } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { childrenAtOnce, stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
-import { listed, quoted } from "../../domain/Quote.ts"
-import type { LogLine, Run } from "../../domain/Run.ts"
+import { quoted } from "../../domain/Quote.ts"
+import type { LogLine, PinnedOutputs, Run } from "../../domain/Run.ts"
 import type { Message, Wait } from "../../domain/Message.ts"
 import { childMessage, problemOfName } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import type { ChildRun } from "../CurrentNode.ts"
+import type { BodyRequest, ChildRun } from "../CurrentNode.ts"
 import { CurrentNode, isNodeError, NodeError, Suspension } from "../CurrentNode.ts"
 import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
+import { copyOutput, checkOutput, problemOfSize, without } from "./Output.ts"
+import type { OutputCopy } from "./Output.ts"
 import { linkOf, type ApprovalLinks } from "./ApprovalTokens.ts"
-import type { ChildSource } from "./ChildSource.ts"
+import type { ChildSource, Loop } from "./ChildSource.ts"
 import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
 import type { Ready } from "./RunState.ts"
@@ -79,6 +81,8 @@ export interface AttemptRequest {
   readonly given: Ready["given"]
   readonly evaluator: Evaluator
   readonly children: ChildSource
+  /** The body of the node, if it is a loop with one, and what that uses of other nodes. */
+  readonly loop: Loop | undefined
   /** How the node comes by links for people; `undefined` if nobody makes any. */
   readonly links: ApprovalLinks | undefined
   /** The secrets of the run; `undefined` if its graph names none. */
@@ -93,73 +97,6 @@ export interface AttemptRequest {
   readonly earlier: ReadonlyArray<LogLine> | null
   readonly limits: Limits
   readonly watched: CurrentNode["Service"]["watched"]
-}
-
-/** Why something cannot be a node's output, apart from what its values are. */
-const problemOfPorts = (ports: Ports, output: unknown): string | undefined => {
-  if (!isJsonObject(output)) return "the handler returned something that is not a record of ports"
-  for (const port of Object.keys(output)) {
-    if (ports.outputs.has(port)) continue
-    const known = listed(ports.outputs.keys())
-    return `the handler returned output ${quoted(port)}, which is not declared; declared: ${known}`
-  }
-  return undefined
-}
-
-/** A frozen copy of an output, and how many characters it has at least. */
-interface OutputCopy {
-  readonly output: JsonObject
-  readonly size: number
-}
-
-/** A copy, or the sentence that says why the output is refused. */
-const copyOutput = (
-  ports: Ports,
-  output: unknown,
-  values?: RunValues,
-): Result.Result<OutputCopy, string> => {
-  const problem = problemOfPorts(ports, output)
-  if (problem !== undefined) return Result.fail(problem)
-  const copy: Record<string, Json> = {}
-  let size = 0
-  for (const [port, value] of Object.entries(output as object)) {
-    if (value === undefined) continue
-    const known = values?.knownAs(value)
-    if (known !== undefined) {
-      copy[port] = largeJson(known)
-      continue
-    }
-    const frozen = frozenCopy(value)
-    if (Result.isFailure(frozen)) {
-      return Result.fail(`output ${quoted(port)} is not JSON: ${frozen.failure}`)
-    }
-    copy[port] = frozen.success.value
-    size += port.length + frozen.success.size
-  }
-  return Result.succeed({ output: Object.freeze(copy), size })
-}
-
-/** A frozen copy of an output, or the sentence that says why it is refused. */
-export const checkOutput = (
-  ports: Ports,
-  output: unknown,
-  limits: Limits,
-): Result.Result<JsonObject, string> =>
-  Result.flatMap(copyOutput(ports, output), (copy) => {
-    const tooBig = problemOfSize(copy.output, copy.size, limits.outputBytes)
-    return tooBig === undefined ? Result.succeed(copy.output) : Result.fail(tooBig)
-  })
-
-const encoder = new TextEncoder()
-
-const without = (output: JsonObject, ports: ReadonlyMap<string, unknown>): JsonObject =>
-  Object.fromEntries(Object.entries(output).filter(([port]) => !ports.has(port)))
-
-// Most outputs need no count.
-const problemOfSize = (output: JsonObject, size: number, limit: number): string | undefined => {
-  if (size * mostBytesPerCharacter <= limit) return undefined
-  const bytes = encoder.encode(JSON.stringify(output)).length
-  return bytes <= limit ? undefined : `the output has ${bytes} bytes; the limit is ${limit}`
 }
 
 /** Why an attempt failed, as its node run and its policy need to know. */
@@ -261,7 +198,11 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
       const name = wait.for === undefined ? {} : { for: secrets.text(wait.for) }
       const children = starts.map((each) => {
         const values = secrets.json(each.run.values)
-        return { ...each, run: { ...each.run, values } }
+        const nodeRuns = each.nodeRuns?.map((row) => ({
+          ...row,
+          output: row.output === null ? null : secrets.json(row.output),
+        }))
+        return { ...each, run: { ...each.run, values }, nodeRuns }
       })
       const kept = { state: secrets.json(state), wait: { ...wait, ...name } }
       return { ...outcome, ...kept, starts: children }
@@ -411,7 +352,9 @@ export class Attempt {
       resumed: state,
       message,
       suspend,
-      prepareChild: (child) => children.prepare(run, node.id, child),
+      prepareChild: (child) =>
+        "body" in child ? this.#prepareBody(child) : children.prepare(run, node.id, child),
+      hasBody: this.#request.loop !== undefined,
       children: children.listed(run, node.id),
       outputOfChild: children.outputOf,
       approvalLink: (approver) => linkOf(links, run, node.id, approver),
@@ -422,6 +365,18 @@ export class Attempt {
         }),
       log: (level, text, data) => this.#log.add(level, text, data),
     })
+  }
+
+  /** Prepares a run of the body; what is given to it is read once, and whole. */
+  #prepareBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
+    const { children, loop, run, values } = this.#request
+    if (loop === undefined) {
+      return Effect.fail(new NodeError({ message: "it has no body", retryable: false }))
+    }
+    const read = values === undefined ? Effect.succeed(loop.given) : values.whole(loop.given)
+    return Effect.flatMap(read, (given) =>
+      children.prepareBody(run, { ...loop, given: given as PinnedOutputs }, request),
+    )
   }
 
   /** What the handler's end means: at once, or once its large values are stored. */

@@ -6,6 +6,7 @@
  * the node's, and canceling them, which is the step's.
  */
 import { Clock, Context, Effect, Option, Result, Schedule } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
 import { toNumber } from "../../domain/Credits.ts"
 import { RunId, WorkflowId } from "../../domain/Id.ts"
 import type { Json } from "../../domain/Json.ts"
@@ -13,18 +14,24 @@ import { withLarge } from "../../domain/LargeValue.ts"
 import { childDepth, childrenPerPage, CurrentLimits } from "../../domain/Limits.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { PageRequest } from "../../domain/Page.ts"
-import type { ParentRun, Run } from "../../domain/Run.ts"
+import type { Definition, InputOverrides, ParentRun, PinnedOutputs, Run } from "../../domain/Run.ts"
+import { notStarted } from "../../domain/Run.ts"
 import type { SearchTooBroad } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import { WorkflowStore } from "../../ports/WorkflowStore.ts"
-import type { ChildRequest, ChildRun } from "../CurrentNode.ts"
+import type { Graph } from "../../graph/Graph.ts"
+import type { Body } from "../../graph/internal/LoopBody.ts"
+import { drawingOf, frozenNodes } from "../../graph/internal/LoopBody.ts"
+import type { BodyRequest, ChildRequest, ChildRun } from "../CurrentNode.ts"
 import { NodeError } from "../CurrentNode.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { Ids } from "../Ids.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import { CurrentValues } from "./CurrentValues.ts"
-import { newRunOf } from "./NewRun.ts"
+import { givenRowsOf, newRunOf } from "./NewRun.ts"
+import type { Plan } from "./Plan.ts"
+import { estimateOf } from "./Plan.ts"
 import * as StartPlan from "./StartPlan.ts"
 
 /** How nodes of this process start child runs. */
@@ -35,10 +42,25 @@ export interface ChildSource {
     nodeId: string,
     request: ChildRequest,
   ) => Effect.Effect<ChildRun, NodeError>
+  /** The same for a child that executes the body of a loop of this run. */
+  readonly prepareBody: (
+    run: Run,
+    loop: Loop,
+    request: BodyRequest,
+  ) => Effect.Effect<ChildRun, NodeError>
   /** The children that a node of this run has started, by index. */
   readonly listed: (run: Run, nodeId: string) => Effect.Effect<ReadonlyArray<Run>, NodeError>
   /** What a run has put out that has COMPLETED, whole. */
   readonly outputOf: (child: Run) => Effect.Effect<Json, NodeError>
+}
+
+/** A loop that a run executes. */
+export interface Loop {
+  /** What the run executes. */
+  readonly definition: Definition
+  readonly body: Body
+  /** What nodes outside of the body have put out, whole, as far as the body uses it. */
+  readonly given: PinnedOutputs
 }
 
 const refusal = (message: string): NodeError => new NodeError({ message, retryable: false })
@@ -51,6 +73,7 @@ export const CurrentChildren = Context.Reference<ChildSource>(
   {
     defaultValue: () => ({
       prepare: () => nowhere,
+      prepareBody: () => nowhere,
       listed: () => nowhere,
       outputOf: () => nowhere,
     }),
@@ -75,6 +98,25 @@ const parentOf = ({ id, parent }: Run, nodeId: string, index: number): ParentRun
   depth: (parent?.depth ?? 0) + 1,
 })
 
+/** Where a child will stand; refused if that is too deep. */
+const placeOf = (run: Run, nodeId: string, index: number): Effect.Effect<ParentRun, NodeError> => {
+  const parent = parentOf(run, nodeId, index)
+  if (parent.depth <= childDepth) return Effect.succeed(parent)
+  const path = `runs that start each other are ${parent.depth} deep`
+  return Effect.fail(refusal(`${path}; the limit is ${childDepth}`))
+}
+
+const checkCost = (
+  what: string,
+  estimate: MicroCredits,
+  maxCredits: MicroCredits | undefined,
+): Effect.Effect<void, NodeError> => {
+  if (maxCredits === undefined || estimate <= maxCredits) return Effect.void
+  const needs = `${what} needs ${toNumber(estimate)} credits`
+  const left = `the run has ${toNumber(maxCredits)} left of its maximum`
+  return Effect.fail(refusal(`${needs}, and ${left}`))
+}
+
 /** What the run and its children may still cost; `undefined` if it has no limit of its own. */
 const leftOf = ({ actualCredits, childCredits, maxCredits }: Run): number | undefined =>
   maxCredits === null ? undefined : Math.max(0, maxCredits - actualCredits - childCredits)
@@ -95,11 +137,7 @@ const bytesOf = (json: Json): number => new TextEncoder().encode(JSON.stringify(
 const prepare = (services: Services): ChildSource["prepare"] =>
   Effect.fnUntraced(function* (run, nodeId, { index, values, workflowId }) {
     const { clock, ids, limits, planning, workflows } = services
-    const parent = parentOf(run, nodeId, index)
-    if (parent.depth > childDepth) {
-      const path = `runs that start each other are ${parent.depth} deep`
-      return yield* refusal(`${path}; the limit is ${childDepth}`)
-    }
+    const parent = yield* placeOf(run, nodeId, index)
     const bytes = bytesOf(values)
     if (bytes > limits.bodyBytes) {
       return yield* refusal(`the values have ${bytes} bytes; the limit is ${limits.bodyBytes}`)
@@ -126,16 +164,106 @@ const prepare = (services: Services): ChildSource["prepare"] =>
       return yield* refusal(`${named} cannot be started: ${problems}`)
     }
     const { definition, estimate } = planned.success
-    if (maxCredits !== undefined && estimate > maxCredits) {
-      const needs = `${named} needs ${toNumber(estimate)} credits`
-      return yield* refusal(`${needs}, and the run has ${toNumber(maxCredits)} left of its maximum`)
-    }
+    yield* checkCost(named, estimate, maxCredits)
     const executionId = yield* ids.make("execution")
     const createdAt = clock.currentTimeMillisUnsafe()
     const fresh = { id, executionId, createdAt, webhook: null, parent }
     const made = newRunOf(asked, found.value, planned.success, fresh)
     const commit = new CommitBuilder(made, createdAt).commit()
     return { run: commit.run, credits: commit.credits ?? [], definition }
+  })
+
+/** A body that can be executed: its graph, and what its nodes are expected to cost. */
+type ReadyBody = Pick<Plan, "definition" | "graph"> & { readonly compiled: Graph }
+
+/** Bodies that were started before, by the body of a compiled graph. */
+const known = new WeakMap<Body, ReadyBody>()
+
+const readyBody = (
+  { planning }: Services,
+  { inputOverrides }: Run,
+  { body, definition: around }: Loop,
+): Result.Result<ReadyBody, string> => {
+  const before = known.get(body)
+  if (before !== undefined) return Result.succeed(before)
+  const drawn = drawingOf(around, body)
+  const graph = planning.graphs.compile(drawn, overridesOf(inputOverrides, body))
+  if (Result.isFailure(graph)) {
+    return Result.fail(graph.failure.map(({ message }) => message).join("; "))
+  }
+  const compiled = graph.success
+  const definition = { ...drawn, nodes: frozenNodes(compiled) }
+  const ready = { definition, graph, compiled }
+  known.set(body, ready)
+  return Result.succeed(ready)
+}
+
+/** Of the input overrides of a run, those for nodes of a body. */
+const overridesOf = (overrides: InputOverrides, { nodes }: Body): InputOverrides =>
+  Object.fromEntries(
+    nodes.flatMap(({ id }) => (Object.hasOwn(overrides, id) ? [[id, overrides[id]!]] : [])),
+  )
+
+const prepareBody = (services: Services): ChildSource["prepareBody"] =>
+  Effect.fnUntraced(function* (run, loop, request) {
+    const { clock, ids, limits } = services
+    const { id: nodeId } = loop.body.loop
+    const parent = yield* placeOf(run, nodeId, request.index)
+    const pinnedOutputs = { ...loop.given, [nodeId]: request.body }
+    const bytes = bytesOf(pinnedOutputs)
+    if (bytes > limits.bodyBytes) {
+      const what = "the item, and what the body uses of nodes outside of it, have"
+      return yield* refusal(`${what} ${bytes} bytes; the limit is ${limits.bodyBytes}`)
+    }
+    const ready = readyBody(services, run, loop)
+    if (Result.isFailure(ready)) return yield* refusal(`its body: ${ready.failure}`)
+    const { compiled, definition, graph } = ready.success
+    const estimated = estimateOf(compiled, definition.settings.prices, pinnedOutputs)
+    if (Result.isFailure(estimated)) {
+      const problems = estimated.failure.map(({ message }) => message).join("; ")
+      return yield* refusal(`its body: ${problems}`)
+    }
+    const { estimate } = estimated.success
+    const maxCredits = leftOf(run)
+    yield* checkCost("its body", estimate, maxCredits)
+    const createdAt = clock.currentTimeMillisUnsafe()
+    const inputOverrides = overridesOf(run.inputOverrides, loop.body)
+    const made: Plan = {
+      definition,
+      graph,
+      values: run.values,
+      ...estimated.success,
+      inputOverrides,
+      pinnedOutputs,
+    }
+    const child: Run = {
+      ...notStarted,
+      id: RunId.make(yield* ids.make("run")),
+      executionId: yield* ids.make("execution"),
+      createdAt,
+      webhook: null,
+      parent,
+      accountId: run.accountId,
+      workflowId: run.workflowId,
+      workflowName: run.workflowName,
+      workflowRevision: run.workflowRevision,
+      definitionId: definition.id,
+      mode: "item",
+      source: run.source,
+      singleNodeId: null,
+      rerunOf: null,
+      keyId: run.keyId,
+      triggerId: null,
+      after: null,
+      values: run.values,
+      inputOverrides,
+      viewport: null,
+      estimatedCredits: estimate,
+      maxCredits: maxCredits ?? null,
+    }
+    const commit = new CommitBuilder(child, createdAt).commit()
+    const nodeRuns = givenRowsOf(made, run.id, createdAt)
+    return { run: commit.run, credits: commit.credits ?? [], definition, nodeRuns }
   })
 
 /** A listing without a search is never too broad. */
@@ -172,6 +300,7 @@ const outputOf = ({ values }: Services): ChildSource["outputOf"] =>
 export const make: Effect.Effect<ChildSource, never, RunStore | WorkflowStore | GraphCache | Ids> =
   Effect.map(servicesOf, (services) => ({
     prepare: prepare(services),
+    prepareBody: prepareBody(services),
     listed: listed(services),
     outputOf: outputOf(services),
   }))

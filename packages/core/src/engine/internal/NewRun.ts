@@ -11,6 +11,7 @@ import type { IdempotencyKey } from "../../domain/Idempotency.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import type {
   InputOverrides,
+  LogLine,
   NodeRun,
   PinnedOutputs,
   Run,
@@ -20,6 +21,7 @@ import type {
   Viewport,
 } from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Webhook, WebhookConfig } from "../../domain/Webhook.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { InvalidWebhook } from "../Refusals.ts"
@@ -127,11 +129,11 @@ const sayingOf = ({ keyId, rerun, sessionId }: StartRequest, nodeId: string) => 
   return keyId === undefined ? { message } : { message, data: { keyId } }
 }
 
-/** The rows of the nodes whose outputs the start gives. They have no event: nothing happened. */
-export const pinnedRowsOf = (
-  request: StartRequest,
+/** The rows of nodes whose outputs are known before the run begins, with a line for their logs. */
+const knownRowsOf = (
   { definition, pinnedOutputs }: Pick<Plan, "definition" | "pinnedOutputs">,
-  { createdAt: at }: Pick<Run, "createdAt">,
+  at: Timestamp,
+  said: (nodeId: string) => Pick<LogLine, "message" | "data">,
 ): ReadonlyArray<NodeRun> => {
   if (Object.keys(pinnedOutputs).length === 0) return []
   const line = { at, level: "info" as const, attempt: 0 }
@@ -146,7 +148,7 @@ export const pinnedRowsOf = (
           input: null,
           output: pinnedOutputs[node.id]!,
           largeValues: null,
-          logs: [{ ...line, ...sayingOf(request, node.id) }],
+          logs: [{ ...line, ...said(node.id) }],
           error: null,
           credits: 0,
           sequence: null,
@@ -155,4 +157,21 @@ export const pinnedRowsOf = (
         }
       : [],
   )
+}
+
+/** The rows of the nodes whose outputs the start gives. They have no event: nothing happened. */
+export const pinnedRowsOf = (
+  request: StartRequest,
+  plan: Pick<Plan, "definition" | "pinnedOutputs">,
+  { createdAt }: Pick<Run, "createdAt">,
+): ReadonlyArray<NodeRun> => knownRowsOf(plan, createdAt, (nodeId) => sayingOf(request, nodeId))
+
+/** The rows of the nodes outside of the body of a loop, in a run of that body. */
+export const givenRowsOf = (
+  plan: Pick<Plan, "definition" | "pinnedOutputs">,
+  runId: RunId,
+  createdAt: Timestamp,
+): ReadonlyArray<NodeRun> => {
+  const line = { message: `Given by run ${runId}, to the body of its loop`, data: { runId } }
+  return knownRowsOf(plan, createdAt, () => line)
 }

@@ -19,10 +19,11 @@ import type {
   InputOverrides,
   PinnedOutputs,
 } from "../../domain/Run.ts"
-import { evaluatedId } from "../../domain/Run.ts"
+import { evaluatedId, withBodies } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
-import { bareEdges, bareNodes, settingsOf } from "../../domain/Workflow.ts"
+import { bareEdges, bareNodes, parentOf, settingsOf } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
+import { frozenNodes, placedIn } from "../../graph/internal/LoopBody.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import { problemsOfPinned } from "../../graph/internal/PinnedOutputs.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
@@ -81,7 +82,7 @@ const willExecute = (node: GraphNode, pinned: PinnedOutputs): boolean =>
   !node.draft && node.passThrough === undefined && !Object.hasOwn(pinned, node.id)
 
 /** What the nodes that will execute are expected to cost, each and together. */
-const estimateOf = (
+export const estimateOf = (
   graph: Graph,
   listed: Prices | undefined,
   pinned: PinnedOutputs,
@@ -135,7 +136,10 @@ const definitionIdOf = (
 ): string => {
   const isOwn = overlay.nodeOverrides.length > 0 || overlay.isDraft === true
   if (isOwn) return evaluatedId(runId)
-  const drawn = `${workflow.id}@${workflow.revision}`
+  const revised = `${workflow.id}@${workflow.revision}`
+  // Definitions that were frozen before there were bodies have other ids, and no nodes in nodes.
+  const isNested = workflow.nodes.some((node) => parentOf(node) !== undefined)
+  const drawn = isNested ? withBodies(revised) : revised
   return evaluatedId(priceList === undefined ? drawn : `${drawn}$${priceList.id}`)
 }
 
@@ -181,6 +185,12 @@ export const arrivals = (
   )
 }
 
+const isLoop =
+  "it is a loop with a body; start the workflow, and pin the outputs of the nodes before it"
+
+const hasBody = ({ nodes }: Workflow, { id }: Node): boolean =>
+  nodes.some((node) => parentOf(node) === id)
+
 export const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
   Result.fail([{ nodeId, message: `Node ${quoted(nodeId)} cannot run alone: ${why}` }])
 
@@ -205,8 +215,10 @@ export const planSingle = (
   Result.gen(function* () {
     const { nodes: bareStored } = bareOf(workflow)
     const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
-    const found = nodes.find(({ id }) => id === nodeId)
-    if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
+    const drawnNode = nodes.find(({ id }) => id === nodeId)
+    if (drawnNode === undefined) return yield* alone(nodeId, "the workflow has no such node")
+    if (hasBody(workflow, drawnNode)) return yield* alone(nodeId, isLoop)
+    const found = placedIn(drawnNode, undefined)
     const { compile } = options
     const { secretInputs = [] } = overlay
     const settings = withPrices(workflow, pricesFor(options, [found]))
@@ -264,7 +276,7 @@ export const plan = (
     const estimated = yield* estimateOf(graph, drawn.settings.prices, pinnedOutputs)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.
-      definition: { ...drawn, nodes: graph.nodes.map((each) => each.node) },
+      definition: { ...drawn, nodes: frozenNodes(graph) },
       graph: compiled,
       values,
       ...estimated,

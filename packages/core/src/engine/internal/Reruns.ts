@@ -87,7 +87,11 @@ const graphOf = (
 const problemsOfFrom = (from: ReadonlyArray<string>, graph: Graph): ReadonlyArray<string> =>
   from
     .filter((id) => !graph.indexOf.has(id))
-    .map((id) => `from: there is no node ${quoted(id)}; ${hintOf(id, graph.indexOf.keys())}`)
+    .map((id) =>
+      graph.inner.some(({ node }) => node.id === id)
+        ? `from: node ${quoted(id)} is in the body of a loop, which is executed anew as a whole`
+        : `from: there is no node ${quoted(id)}; ${hintOf(id, graph.indexOf.keys())}`,
+    )
 
 /** Which run executed a node that has completed. */
 const executedBy = ({ run }: RunRecord, row: NodeRun): RunId => {
@@ -113,6 +117,12 @@ export const prepareRerun = Effect.fnUntraced(function* (
   if (!isTerminal(run.status)) return yield* new RunOpen({ runId: id })
   if (run.singleNodeId !== null) {
     return yield* refused(["A run of a single node has no rerun: start the node again"])
+  }
+  if (run.mode === "item") {
+    const root = run.parent?.rootRunId ?? id
+    return yield* refused([
+      `A run of the body of a loop has no rerun: rerun the run of its loop, ${root}`,
+    ])
   }
   const isSameGraph = request.definition !== "current"
   const stored = isSameGraph

@@ -15,7 +15,9 @@ import { never } from "../../domain/Timestamp.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
 import type { ApprovalLinks } from "./ApprovalTokens.ts"
-import type { ChildSource } from "./ChildSource.ts"
+import type { GraphNode } from "../../graph/Graph.ts"
+import { givenTo } from "../../graph/internal/LoopBody.ts"
+import type { ChildSource, Loop } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
@@ -274,6 +276,7 @@ export class RunExecution {
       given,
       evaluator,
       children,
+      loop: this.#loopOf(node),
       links,
       secrets: this.#secrets,
       values: this.#values,
@@ -305,6 +308,14 @@ export class RunExecution {
     }
     if (outcome === undefined) this.#setTimeout(running, index)
     return { leftAt, outcome }
+  }
+
+  /** The body of a node, with what nodes outside of it have put out. */
+  #loopOf({ id }: GraphNode): Loop | undefined {
+    const { definition, frontier, graph } = this.progress
+    const body = graph.bodies.get(id)
+    if (body === undefined) return undefined
+    return { definition, body, given: givenTo(body, graph.indexOf, frontier) }
   }
 
   #fork<A>(effect: Effect.Effect<A>): Fiber.Fiber<A> {

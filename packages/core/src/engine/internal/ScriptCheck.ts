@@ -10,7 +10,8 @@ import { graphsCached } from "../../domain/Limits.ts"
 import type { Definition } from "../../domain/Run.ts"
 import { isShared } from "../../domain/Run.ts"
 import { bracketed, quoted } from "../../domain/Quote.ts"
-import type { Graph, GraphNode } from "../../graph/Graph.ts"
+import type { Graph } from "../../graph/Graph.ts"
+import type { NodePlan } from "../../graph/internal/NodePlan.ts"
 import { scriptsOf } from "../../graph/internal/NodePlan.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { problemInText } from "../../graph/internal/ScriptNames.ts"
@@ -29,7 +30,8 @@ interface Found {
 }
 
 /** The expressions of a node. */
-function* expressionsOf({ draft, id: nodeId, literals, settings }: GraphNode): Iterable<Found> {
+function* expressionsOf({ draft, literals, node, settings }: NodePlan): Iterable<Found> {
+  const nodeId = node.id
   if (literals === undefined || draft || settings.disabled) return
   const all = { input: literals.inputs, "default of output": literals.fallback }
   for (const [what, ports] of Object.entries(all)) {
@@ -43,11 +45,11 @@ function* expressionsOf({ draft, id: nodeId, literals, settings }: GraphNode): I
   }
 }
 
-const foundIn = (node: GraphNode): ReadonlyArray<Found> => [
-  ...expressionsOf(node),
-  ...scriptsOf(node).map(([port, { at, ...script }]) => ({
+const foundIn = (plan: NodePlan): ReadonlyArray<Found> => [
+  ...expressionsOf(plan),
+  ...scriptsOf(plan).map(([port, { at, ...script }]) => ({
     script,
-    nodeId: node.id,
+    nodeId: plan.node.id,
     port,
     where: `input ${quoted(port)}`,
     column: at + 1,
@@ -58,9 +60,9 @@ const problemAt = ({ script, ...found }: Found, at: number, reason: string) =>
   problemInText({ ...found, text: script.text, isBody: script.isBody === true }, at, reason)
 
 /** Names what is checked: of one definition, starts may override different inputs. */
-const keyOf = ({ id }: Definition, { nodes }: Graph): string =>
-  nodes.reduce((key, node) => {
-    const ports = Object.keys(node.overrides)
+const keyOf = ({ id }: Definition, { inner, nodes }: Graph): string =>
+  [...nodes, ...inner].reduce((key, { node, overrides }) => {
+    const ports = Object.keys(overrides)
     return ports.length === 0 ? key : `${key} ${JSON.stringify([node.id, ports])}`
   }, id)
 
@@ -81,7 +83,7 @@ export class ScriptCheck {
       const key = isShared(definition) ? keyOf(definition, graph) : ""
       const known = this.#known.get(key)
       if (known !== undefined) return known
-      const scripts = graph.nodes.flatMap(foundIn)
+      const scripts = [...graph.nodes, ...graph.inner].flatMap(foundIn)
       const { absent, check } = this.#evaluator
       const [first] = scripts
       if (first === undefined) return none

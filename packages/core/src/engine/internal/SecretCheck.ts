@@ -9,7 +9,7 @@ import { suggestion } from "../../domain/Nearest.ts"
 import type { PinnedOutputs } from "../../domain/Run.ts"
 import type { Graph } from "../../graph/Graph.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
-import { problemOfMissing } from "../../graph/internal/SecretNames.ts"
+import { problemOfMissing, secretsOf } from "../../graph/internal/SecretNames.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
 
@@ -28,8 +28,9 @@ export interface SecretCheck {
 const none: ReadonlyArray<Problem> = []
 
 export const secretCheck = ({ names }: SecretSource): SecretCheck => ({
-  problemsOf: (account, { secrets }, pinned) => {
-    const needed = secrets.filter(({ nodeId }) => !Object.hasOwn(pinned, nodeId))
+  problemsOf: (account, { inner, secrets }, pinned) => {
+    const all = inner.length === 0 ? secrets : [...secrets, ...inner.flatMap(secretsOf)]
+    const needed = all.filter(({ nodeId }) => !Object.hasOwn(pinned, nodeId))
     if (needed.length === 0) return Effect.succeed(none)
     return Effect.map(names(account), (known) =>
       needed

@@ -11,7 +11,7 @@ import type { Message } from "../../domain/Message.ts"
 import { childEndOf } from "../../domain/Message.ts"
 import type { WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import { responseOf } from "../../graph/internal/Bindings.ts"
+import { hasResponse, responseOf, resultOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { RunCommit } from "../../ports/RunStore.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
@@ -251,7 +251,10 @@ const finish = (
   const millis = progress.definition.settings.timeoutMillis ?? 0
   const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
   const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
-  const output = responseOf(progress.graph, progress.responses)
+  const output =
+    progress.definition.settings.body !== undefined && !hasResponse(progress.graph)
+      ? resultOf(progress.graph, progress.frontier)
+      : responseOf(progress.graph, progress.responses)
   change.end(error === null ? "COMPLETED" : "FAILED", error, output, counts)
 }
 

@@ -9,8 +9,9 @@ import { approvalType } from "../../domain/Approval.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { InputOverrides, PinnedOutputs } from "../../domain/Run.ts"
-import type { Edge, Node } from "../../domain/Workflow.ts"
-import { settingsOf } from "../../domain/Workflow.ts"
+import type { Node } from "../../domain/Workflow.ts"
+import { parentOf, settingsOf } from "../../domain/Workflow.ts"
+import type { Drawing } from "./Draft.ts"
 import type { Problem } from "./Problem.ts"
 import { problemOfNode } from "./Problem.ts"
 
@@ -24,10 +25,15 @@ interface Laid {
 /** For each node behind an approval, an approval before it. */
 const followersOf = (
   asking: ReadonlyArray<Node>,
-  edges: ReadonlyArray<Edge>,
+  { edges, nodes }: Drawing,
 ): ReadonlyMap<string, string> => {
   const targets = new Map<string, Array<string>>()
-  for (const { source, target } of edges) {
+  // What is in the body of a loop decides what the loop puts out.
+  const within = nodes.flatMap((node) => {
+    const target = parentOf(node)
+    return target === undefined ? [] : [{ source: node.id, target }]
+  })
+  for (const { source, target } of [...edges, ...within]) {
     const known = targets.get(source)
     if (known === undefined) targets.set(source, [target])
     else known.push(target)
@@ -67,14 +73,16 @@ const problemsOfAsking = (
 
 /** What stands against a start because its workflow asks people. */
 export const problemsOfApprovals = (
-  { edges, nodes }: { readonly nodes: ReadonlyArray<Node>; readonly edges: ReadonlyArray<Edge> },
+  drawing: Drawing,
   laid: Laid,
   singleNodeId: string | undefined,
 ): ReadonlyArray<Problem> => {
-  const asking = nodes.filter((node) => node.type === approvalType && !settingsOf(node).disabled)
+  const asking = drawing.nodes.filter(
+    (node) => node.type === approvalType && !settingsOf(node).disabled,
+  )
   if (asking.length === 0) return []
   const problems = asking.flatMap((node) => problemsOfAsking(node, laid))
-  const behind = followersOf(asking, edges)
+  const behind = followersOf(asking, drawing)
   const follows = (id: string) => `it follows the approval ${quoted(behind.get(id)!)}`
   for (const id of Object.keys(laid.pinnedOutputs ?? {})) {
     if (!behind.has(id)) continue

@@ -9,7 +9,7 @@
  */
 import { Result } from "effect"
 import type { Json, JsonObject } from "../../domain/Json.ts"
-import { defaultInput } from "../../domain/NodeType.ts"
+import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
@@ -141,6 +141,35 @@ export const responseOf = (
     values.set(free ? name : node.id, responseValue(input))
   }
   return Object.fromEntries(values)
+}
+
+/** True for a graph with a response node, whether that is reached or not. */
+export const hasResponse = ({ nodes }: Graph): boolean => nodes.some(isResponse)
+
+/** What a node left: the value of its port `output`, or what it left by port without that. */
+const leftBy = (graph: Graph, outputs: Outputs, index: number): Json => {
+  const output = outputs.outputOf(index)
+  if (output === null) return null
+  const ports = graph.nodes[index]!.ports.outputs
+  return ports.has(defaultOutput) ? (output[defaultOutput] ?? null) : output
+}
+
+/**
+ * The result of a body without a response node: what its last nodes left, which are those without
+ * edges to others. Of one, its `output`, or all of its outputs by port if it has no such port. Of
+ * several, that by node id, for those that completed.
+ */
+export const resultOf = (graph: Graph, outputs: Outputs): Json => {
+  const { nodes, outStart } = graph
+  const last = nodes.filter(
+    ({ index, type }) => outStart[index] === outStart[index + 1] && type.role !== "given",
+  )
+  if (last.length === 1) return leftBy(graph, outputs, last[0]!.index)
+  return Object.fromEntries(
+    last
+      .filter(({ index }) => outputs.outputOf(index) !== null)
+      .map(({ id, index }) => [id, leftBy(graph, outputs, index)]),
+  )
 }
 
 const isResponse = (node: GraphNode | undefined): boolean => node?.type.role === "response"

@@ -72,6 +72,8 @@ export interface Wiring {
   readonly routesErrors: boolean
   /** True when no edge touches the node at all. */
   readonly edgeless: boolean
+  /** True when other nodes lie in it, as the body of a loop. */
+  readonly hasBody: boolean
 }
 
 const noOverrides: JsonObject = {}
@@ -83,7 +85,41 @@ export interface PlanOptions {
   readonly overrides: InputOverrides
   /** True if texts with `{{` are expressions. Those of older definitions are not. */
   readonly evaluates: boolean
+  /** In the body of a loop: the nodes outside of it, whose outputs are known. */
+  readonly given?: ReadonlySet<string> | undefined
 }
+
+const noPorts: Ports = { inputs: new Map(), outputs: new Map() }
+
+/** Stands for the types of nodes whose outputs are known: nothing is checked a second time. */
+const givenType: NodeType = {
+  key: "given",
+  version: 1,
+  name: "Given",
+  description: "",
+  category: "flow",
+  modes: [],
+  join: "any",
+  role: "given",
+  delivery: "at-least-once",
+  effects: "none",
+  policy: { retry: undefined, timeoutMillis: undefined },
+  portsOf: () => noPorts,
+  estimate: () => 0,
+}
+
+/** The plan of a node whose outputs are known. */
+const givenPlan = (node: Node): NodePlan => ({
+  node,
+  settings: settingsOf(node),
+  type: givenType,
+  ports: noPorts,
+  overrides: noOverrides,
+  policy: readPolicy({}, givenType.policy, false).policy,
+  literals: undefined,
+  draft: false,
+  passThrough: undefined,
+})
 
 /**
  * The plan of a node, adding what is wrong with it to `problems`. Without a plan (`undefined`) the
@@ -91,10 +127,11 @@ export interface PlanOptions {
  */
 export const planOf = (
   node: Node,
-  { evaluates, overrides: allOverrides, types }: PlanOptions,
+  { evaluates, given, overrides: allOverrides, types }: PlanOptions,
   wiring: Wiring,
   problems: Array<Problem>,
 ): NodePlan | undefined => {
+  if (given?.has(node.id) === true) return givenPlan(node)
   const drawn = settingsOf(node)
   const type = typeOf(node, drawn, types, problems)
   if (type === undefined) return undefined
@@ -140,7 +177,7 @@ const addProblemsTogether = (
 /** What is sure of a node's inputs, without those that do not fit. */
 const knownInputs = (
   { literals, overrides, settings, type }: NodePlan,
-  { inputs }: Wiring,
+  { hasBody, inputs }: Wiring,
   unfit: ReadonlySet<string>,
 ): KnownInputs => {
   const isKnown = (port: string) =>
@@ -151,6 +188,7 @@ const knownInputs = (
     values: Object.fromEntries(Object.entries(settings.inputs).filter(([port]) => isKnown(port))),
     mayHave: (port) => inputs.has(port) || Object.hasOwn(settings.inputs, port),
     mode: settings.mode ?? type.modes[0] ?? "",
+    hasBody,
   }
 }
 
@@ -311,14 +349,23 @@ export const addProblemOfInput = (
 
 /**
  * Refuses an edge that starts at an output which the node does not have. Every node has the
- * reserved `error` output.
+ * reserved `error` output. An edge into the body of a loop starts at what the body sees of it.
  */
 export const addProblemOfOutput = (
-  { node, ports: { outputs } }: NodePlan,
+  { node, ports: { outputs }, type }: NodePlan,
   name: string,
   edgeId: string,
+  isInner: boolean,
   problems: Array<Problem>,
 ): void => {
+  if (type.role === "given") return
+  if (isInner) {
+    if (type.body!.has(name)) return
+    const hint = hintAt(name, type.body!.keys(), problems)
+    const message = `${endOf(edgeId, node)} has no ${quoted(name)} for its body; ${hint}`
+    problems.push({ message, nodeId: node.id, edgeId, port: name })
+    return
+  }
   if (name === errorOutput || outputs.has(name)) return
   const known = outputs.has(errorOutput) ? outputs.keys() : [...outputs.keys(), errorOutput]
   const hint = hintAt(name, known, problems)

@@ -33,5 +33,12 @@ export const withNodeOverrides = (
     if (twice.has(id)) refuse(id, "the node is overridden more than once")
   }
   if (problems.length > 0) return Result.fail(problems)
-  return Result.succeed(nodes.map((node) => byId.get(node.id) ?? node))
+  return Result.succeed(
+    nodes.map((node) => {
+      const given = byId.get(node.id)
+      // Where a node lies says what executes it, which no override changes.
+      if (given === undefined || node.parentId === undefined) return given ?? node
+      return { ...given, parentId: node.parentId }
+    }),
+  )
 }

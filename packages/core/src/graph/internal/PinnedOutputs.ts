@@ -19,6 +19,7 @@ const refusals = {
   request: 'it hands on the values of the run; give those as "values"',
   response: "it puts out nothing; pin the nodes before it",
   note: "it is a note",
+  given: "it is known already",
   step: undefined,
 } as const
 

@@ -6,11 +6,14 @@
  * have put out.
  */
 import type { Edge, Node } from "../../domain/Workflow.ts"
+import { parentOf } from "../../domain/Workflow.ts"
 import { approvalType } from "../../domain/Approval.ts"
 import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
+import { frozenNodes } from "./LoopBody.ts"
+import type { Drawing } from "./Draft.ts"
 
 /** Why a node is executed anew. */
 export type RerunReason =
@@ -75,6 +78,37 @@ const arrivalsOf = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, string> => 
   return all
 }
 
+/** The loop around each node that lies in any: the outermost one. */
+const loopsAround = (nodes: ReadonlyArray<Node>): ReadonlyMap<string, string> => {
+  const parents = new Map(nodes.map((node) => [node.id, parentOf(node)]))
+  return new Map(
+    nodes.flatMap(({ id }) => {
+      let loop = parents.get(id)
+      while (loop !== undefined && parents.get(loop) !== undefined) loop = parents.get(loop)
+      return loop === undefined ? [] : [[id, loop] as const]
+    }),
+  )
+}
+
+/** What the engine reads of each node; of a loop, with all that lies in it. */
+const contentsOf = ({ edges, nodes }: Drawing): ReadonlyMap<string, string> => {
+  const around = loopsAround(nodes)
+  const arrivals = around.size === 0 ? undefined : arrivalsOf(edges)
+  const within = Map.groupBy(nodes, ({ id }) => around.get(id))
+  const textOf = (node: Node) =>
+    JSON.stringify([node.id, parentOf(node), contentOf(node), arrivals?.get(node.id)])
+  return new Map(
+    nodes.map((node) => [
+      node.id,
+      [contentOf(node), ...(within.get(node.id) ?? []).map(textOf).toSorted()].join("\n"),
+    ]),
+  )
+}
+
+/** True for a loop in whose body a person is asked. */
+const hasApproval = ({ bodies }: Graph, id: string): boolean =>
+  bodies.get(id)?.nodes.some(({ type }) => type === approvalType) === true
+
 /** The nodes of which each has an edge to the node. */
 const before = ({ edgeSource, inEdges, inStart, nodes }: Graph, { index }: GraphNode) =>
   Array.from(
@@ -89,7 +123,10 @@ export const rerunPlanOf = (
   drawn: ReadonlyArray<Edge>,
   { from, pinned }: RerunChoice,
 ): RerunPlan => {
-  const known = new Map(earlier.nodes.map((node) => [node.id, contentOf(node)]))
+  const [known, contents] = [
+    contentsOf(earlier),
+    contentsOf({ nodes: frozenNodes(graph), edges: drawn }),
+  ]
   const [arrived, arrives] = [arrivalsOf(earlier.edges), arrivalsOf(drawn)]
   /** Nodes whose outputs may be others than they were. */
   const moved = new Set<string>()
@@ -97,17 +134,18 @@ export const rerunPlanOf = (
   const takenOver: Array<string> = []
 
   const reasonOf = (each: GraphNode): RerunReason | undefined => {
-    const { id, node, type } = each
+    const { id, type } = each
     if (from.has(id)) return { _tag: "Asked" }
     const content = known.get(id)
     if (content === undefined) return { _tag: "New" }
-    if (content !== contentOf(node) || arrived.get(id) !== arrives.get(id)) {
+    if (content !== contents.get(id) || arrived.get(id) !== arrives.get(id)) {
       return { _tag: "Changed" }
     }
     const nodeId = before(graph, each).find((source) => moved.has(source))
     if (nodeId !== undefined) return { _tag: "Follows", nodeId }
     const status = earlier.statuses.get(id) ?? "PENDING"
-    if (type.key === approvalType && status === "COMPLETED") return { _tag: "Approval" }
+    const asks = type.key === approvalType || hasApproval(graph, id)
+    if (asks && status === "COMPLETED") return { _tag: "Approval" }
     return status === "COMPLETED" || status === "SKIPPED"
       ? undefined
       : { _tag: "Unfinished", status }

@@ -19,19 +19,28 @@ import type { Reference } from "./Names.ts"
 import { globalNames, isBareName, roots } from "./Names.ts"
 import { type Adjacency, groupBy } from "./Adjacency.ts"
 import { problemOfSecret } from "./SecretNames.ts"
+import type { Nesting } from "./Nesting.ts"
 import type { NodePlan, Wiring } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
 /** The nodes before a node: 1 at their indexes. */
 type Before = (index: number) => Uint8Array
 
-/** Finds the nodes before a node, along edges. An edge with a negative end counts for nothing. */
-const beforeOf = (nodeCount: number, sources: Int32Array, targets: Int32Array): Before => {
+/**
+ * Finds the nodes before a node, along edges. An edge with a negative end counts for nothing. The
+ * loop around a node, and what is before that, is before the node. What is given is before all.
+ */
+const beforeOf = (
+  nodeCount: number,
+  { after: targets, before: sources, loopOf }: Nesting,
+  given: ReadonlyArray<number>,
+): Before => {
   let into: Adjacency | undefined
   return (index) => {
     into ??= groupBy(nodeCount, targets)
     const found = new Uint8Array(nodeCount)
     const open = [index]
+    for (const each of given) if (each !== index) found[each] = 1
     const { edges, start } = into
     for (const node of open) {
       for (let at = start[node]!; at < start[node + 1]!; at++) {
@@ -40,6 +49,10 @@ const beforeOf = (nodeCount: number, sources: Int32Array, targets: Int32Array): 
         found[source] = 1
         open.push(source)
       }
+      const loop = loopOf[node]!
+      if (loop < 0 || found[loop] === 1) continue
+      found[loop] = 1
+      open.push(loop)
     }
     return found
   }
@@ -50,8 +63,13 @@ export interface Surroundings {
   readonly ids: ReadonlyArray<string>
   readonly indexOf: ReadonlyMap<string, number>
   readonly before: Before
-  /** The ports from which a node can be left; `undefined` for an unknown type. */
-  readonly outputsOf: (id: string) => ReadonlySet<string> | undefined
+  /**
+   * The outputs of a node that another one sees; `undefined` if they are not known. In its body, a
+   * loop has others than outside of it.
+   */
+  readonly outputsOf: (id: string, viewer: string) => ReadonlySet<string> | undefined
+  /** The loops around a node, from the innermost one. */
+  readonly loopsAround: (id: string) => ReadonlyArray<NodePlan>
   /** The names of the run's values, where a request node declares them. */
   readonly fields: ReadonlySet<string> | undefined
   /** How many more problems come with advice, which takes a while to find. Mutable. */
@@ -74,24 +92,39 @@ const keysOfRun: ReadonlySet<string> = new Set(["id", "startedAt"])
 export const surroundingsOf = (
   nodes: ReadonlyArray<Node>,
   plans: ReadonlyArray<NodePlan | undefined>,
-  sources: Int32Array,
-  targets: Int32Array,
+  nesting: Nesting,
 ): Surroundings => {
   const indexOf = indexById(nodes)
   const outputs = new Map<string, ReadonlySet<string>>()
-  const outputsOf = (id: string) => {
+  const outputsOf = (id: string, viewer: string) => {
+    const [index, from] = [indexOf.get(id)!, indexOf.get(viewer)!]
+    const plan = plans[index]
+    if (plan === undefined || plan.type.role === "given") return undefined
+    if (plan.type.body !== undefined && nesting.isWithin(from, index)) {
+      return new Set(plan.type.body.keys())
+    }
     const known = outputs.get(id)
-    const plan = known === undefined ? plans[indexOf.get(id)!] : undefined
-    if (plan === undefined) return known
+    if (known !== undefined) return known
     const found = new Set([...plan.ports.outputs.keys(), errorOutput])
     outputs.set(id, found)
     return found
   }
+  const loopsAround = (id: string) => {
+    const found: Array<NodePlan> = []
+    const { loopOf } = nesting
+    for (let at = loopOf[indexOf.get(id)!] ?? -1; at >= 0; at = loopOf[at]!) {
+      const plan = plans[at]
+      if (plan !== undefined) found.push(plan)
+    }
+    return found
+  }
+  const given = [...plans.keys()].filter((index) => plans[index]?.type.role === "given")
   return {
     ids: nodes.map(({ id }) => id),
     indexOf,
-    before: beforeOf(nodes.length, sources, targets),
+    before: beforeOf(nodes.length, nesting, given),
     outputsOf,
+    loopsAround,
     fields: fieldsOf(plans),
     hints: problemsShown,
   }
@@ -185,7 +218,7 @@ class Judge {
       return known === undefined ? undefined : { of: "the request has no field", known }
     }
     if (!isNode && (roots.has(name) || globalNames.has(name))) return undefined
-    const known = this.#around.outputsOf(name)
+    const known = this.#around.outputsOf(name, this.#plan.node.id)
     return known === undefined ? undefined : { of: `${quoted(name)} has no output`, known }
   }
 
@@ -197,6 +230,12 @@ class Judge {
     const { id } = this.#plan.node
     if (name === id) return `${this.#id} cannot use its own output`
     const own = this.#around.indexOf.get(id)!
+    const around = new Set(this.#around.loopsAround(id))
+    const left = this.#around.loopsAround(name).find((loop) => !around.has(loop))
+    if (left !== undefined) {
+      const loop = quoted(left.node.id)
+      return `${quoted(name)} is in the body of loop ${loop}; use an output of ${loop}`
+    }
     const hasHint = this.#around.hints-- > 0
     if (hasHint && this.#around.before(this.#around.indexOf.get(name)!)[own] === 1) {
       return `${quoted(name)} comes after ${this.#id}, so its output is not known yet`
@@ -208,6 +247,12 @@ class Judge {
   #unknown(name: string, isNode: boolean): string {
     const { ids } = this.#around
     const what = isNode ? "there is no node" : "unknown name"
+    const loop = this.#around
+      .loopsAround(this.#plan.node.id)
+      .find(({ type }) => type.body?.has(name) === true)
+    if (loop !== undefined) {
+      return `${what} ${quoted(name)}; did you mean ${spelled(loop.node.id)}.${name}?`
+    }
     const known = isNode ? ids : [...ids, ...roots, ...globalNames]
     const near = this.#around.hints-- > 0 ? suggestion(name, known) : undefined
     if (near === undefined) return `${what} ${quoted(name)}`

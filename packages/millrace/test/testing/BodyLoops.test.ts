@@ -1,0 +1,255 @@
+/**
+ * What a caller can rely on about loops whose bodies are drawn in the same graph.
+ */
+import { defineNode } from "millrace"
+import type { TestEngine } from "millrace/testing"
+import { testEngine, whatIf } from "millrace/testing"
+import { describe, expect, it } from "vitest"
+import { z } from "zod"
+
+/** Multiplies, costs two credits, and fails for negative numbers. */
+const times = defineNode({
+  type: "times",
+  inputs: { input: z.number(), by: z.number() },
+  outputs: { output: z.number() },
+  credits: 2,
+  run: ({ inputs: { by, input } }) => {
+    if (input < 0) throw new Error(`${input} is negative`)
+    return { output: input * by }
+  },
+})
+
+const nodes = [times] as const
+type Engine = TestEngine<typeof nodes>
+
+/** Multiplies each number by a factor that a node outside of the loop gives. */
+const multiplying = (engine: Engine, inputs: { readonly onError?: "stop" | "continue" } = {}) =>
+  engine
+    .workflow("Multiply")
+    .node("in", "request", { fields: [{ name: "numbers", type: "array" }] })
+    .node("factor", "constant", { value: 10 })
+    .node("each", "for_each", inputs)
+    .node("times", "times", {}, { parentId: "each" })
+    .node("out", "response")
+    .edge("in.numbers", "each.items")
+    .edge("each.item", "times.input")
+    .edge("factor.output", "times.by")
+    .edge("each.results", "out.input")
+
+describe("A loop with a body", () => {
+  it("executes its body for every item, with it and what enters from outside", async () => {
+    await using engine = await testEngine({ nodes })
+    const { id } = await engine.workflows.create(multiplying(engine))
+    expect(await engine.workflows.validate(id)).toMatchObject({ problems: [], warnings: [] })
+    const run = await engine.runs.start({ workflowId: id, values: { numbers: [3, 1, 2] } })
+    const ended = await run.wait()
+    expect(ended).toMatchObject({ status: "COMPLETED", output: [30, 10, 20], childCredits: 6 })
+    // What lies in the loop belongs to the runs of the items.
+    expect(Object.keys(ended.nodes)).toEqual(["in", "factor", "each", "out"])
+    const { items } = await engine.runs.list({ parent: run.id })
+    expect(items).toHaveLength(3)
+    expect(items[0]).toMatchObject({ workflowId: id, mode: "item", parent: { nodeId: "each" } })
+  })
+
+  it("puts out nothing for no items", async () => {
+    await using engine = await testEngine({ nodes })
+    const { id } = await engine.workflows.create(multiplying(engine))
+    const run = await engine.runs.start({ workflowId: id, values: { numbers: [] } })
+    expect(await run.wait()).toMatchObject({ status: "COMPLETED", output: [] })
+  })
+
+  it("has item and index in expressions, and what comes before the loop", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Greet")
+      .node("in", "request", { fields: [{ name: "names", type: "array" }] })
+      .node("words", "constant", { value: { hello: "Hello" } })
+      .node("each", "for_each", { items: "{{ values.names }}" })
+      .node(
+        "greet",
+        "constant",
+        { value: "{{ each.index }}: {{ words.output.hello }} {{ each.item.toUpperCase() }}" },
+        { parentId: "each" },
+      )
+      .node("out", "response")
+      .edge("words.output", "each.input")
+      .edge("each.results", "out.input")
+    const { id } = await engine.workflows.create(workflow)
+    const { nodes: outlines, problems } = await engine.workflows.validate(id)
+    expect(problems).toEqual([])
+    const greet = outlines.find(({ nodeId }) => nodeId === "greet")
+    expect(greet?.names).toEqual(expect.arrayContaining(["each", "words", "values", "run"]))
+    const run = await engine.runs.start({ workflowId: id, values: { names: ["ada", "bob"] } })
+    expect((await run.wait()).output).toEqual(["0: Hello ADA", "1: Hello BOB"])
+  })
+
+  it("puts out what a response in the body says, else what its last nodes do", async () => {
+    await using engine = await testEngine({})
+    const base = engine
+      .workflow("Results")
+      .node("each", "for_each", { items: [1] })
+      .node("out", "response")
+      .edge("each.results", "out.input")
+    const one = base
+      .node("a", "constant", { value: 1 }, { parentId: "each" })
+      .node("b", "constant", { value: "{{ a.output + each.item }}" }, { parentId: "each" })
+      .edge("a.output", "b.input")
+    const both = one.node("c", "constant", { value: 5 }, { parentId: "each" })
+    const said = both
+      .node("say", "response", {}, { parentId: "each" })
+      .edge("a.output", "say.input")
+    const byPorts = base
+      .node("if", "condition", { rule: { op: "equals", value: 1 } }, { parentId: "each" })
+      .edge("each.item", "if.input")
+    for (const [workflow, result] of [
+      [one, 2],
+      [both, { b: 2, c: 5 }],
+      [said, 1],
+      [byPorts, { true: 1 }],
+    ] as const) {
+      const { id } = await engine.workflows.create(workflow)
+      const run = await engine.runs.start({ workflowId: id })
+      expect((await run.wait()).output).toEqual([result])
+    }
+  })
+
+  it("nests, and the inner body sees the items of both", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Table")
+      .node("rows", "for_each", { items: [1, 2] })
+      .node("columns", "for_each", { items: [10, 20] }, { parentId: "rows" })
+      .node(
+        "product",
+        "constant",
+        { value: "{{ rows.item * columns.item }}" },
+        { parentId: "columns" },
+      )
+      .node("row", "response", {}, { parentId: "rows" })
+      .node("out", "response")
+      .edge("columns.results", "row.input")
+      .edge("rows.results", "out.input")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id })
+    expect(await run.wait()).toMatchObject({
+      status: "COMPLETED",
+      output: [
+        [10, 20],
+        [20, 40],
+      ],
+    })
+    const all = await engine.runs.list({ roots: "false" })
+    const depths = all.items.map(({ parent }) => parent?.depth ?? 0)
+    expect(depths.toSorted((a, b) => a - b)).toEqual([0, 1, 1, 2, 2, 2, 2])
+  })
+
+  it("fails, or goes on, with an item that fails", async () => {
+    await using engine = await testEngine({ nodes })
+    const values = { numbers: [1, -2, 3] }
+    const stopping = await engine.workflows.create(multiplying(engine))
+    const failed = await (await engine.runs.start({ workflowId: stopping.id, values })).wait()
+    expect(failed.status).toBe("FAILED")
+    expect(failed.error).toMatch(
+      /^Node "each" failed: Item 1: Run \S+ failed: Node "times" failed: -2 is negative$/,
+    )
+    const going = await engine.workflows.create(multiplying(engine, { onError: "continue" }))
+    const ended = await (await engine.runs.start({ workflowId: going.id, values })).wait()
+    expect(ended).toMatchObject({ status: "COMPLETED", output: [10, null, 30] })
+  })
+
+  it("keeps its body when the workflow is changed meanwhile", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Slow")
+      .node("each", "for_each", { items: ["a", "b"], concurrency: 1 })
+      .node("pause", "delay", { for: "1 hour" }, { parentId: "each" })
+      .node("out", "response")
+      .edge("each.item", "pause.input")
+      .edge("each.results", "out.input")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id })
+    await engine.clock.advance("30 minutes")
+    await engine.workflows.update(id, { nodes: [], edges: [] })
+    await engine.clock.advance("2 hours")
+    expect(await run.wait()).toMatchObject({ status: "COMPLETED", output: ["a", "b"] })
+  })
+
+  it("is taken over by a rerun if it has completed, else executed anew as a whole", async () => {
+    await using engine = await testEngine({ nodes })
+    const workflow = multiplying(engine)
+      .node("check", "times", { input: -1, by: 1 })
+      .edge("factor.output", "check.by")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id, values: { numbers: [1, 2] } })
+    expect((await run.wait()).status).toBe("FAILED")
+    const again = await engine.runs.rerun(run.id)
+    await again.wait()
+    expect((await engine.runs.list({ parent: again.id })).items).toEqual([])
+    const anew = await engine.runs.rerun(run.id, { from: ["each"] })
+    await anew.wait()
+    expect((await engine.runs.list({ parent: anew.id })).items).toHaveLength(2)
+    const [item] = (await engine.runs.list({ parent: run.id })).items
+    await expect(engine.runs.rerun(item!.id)).rejects.toThrow(
+      `A run of the body of a loop has no rerun: rerun the run of its loop, ${run.id}`,
+    )
+    await expect(engine.runs.rerun(run.id, { from: ["times"] })).rejects.toThrow(
+      'from: node "times" is in the body of a loop, which is executed anew as a whole',
+    )
+  })
+
+  it("cannot run alone, and says what to do", async () => {
+    await using engine = await testEngine({ nodes })
+    const { id } = await engine.workflows.create(multiplying(engine))
+    await expect(engine.runs.start({ workflowId: id, singleNodeId: "each" })).rejects.toThrow(
+      'Node "each" cannot run alone: it is a loop with a body; start the workflow',
+    )
+  })
+
+  it("gives large values of nodes outside to its body, up to 1 MiB", async () => {
+    await using engine = await testEngine({})
+    const workflow = (length: number) =>
+      engine
+        .workflow("Large")
+        .node("text", "code", { code: `return "x".repeat(${length})` })
+        .node("each", "for_each", { items: [1, 2] })
+        .node("size", "constant", { value: "{{ text.output.length }}" }, { parentId: "each" })
+        .node("out", "response")
+        .edge("text.output", "size.input")
+        .edge("each.results", "out.input")
+    const ran = async (length: number) => {
+      const { id } = await engine.workflows.create(workflow(length))
+      return (await engine.runs.start({ workflowId: id })).wait()
+    }
+    expect(await ran(200_000)).toMatchObject({ status: "COMPLETED", output: [200_000, 200_000] })
+    const { error } = await ran(1_100_000)
+    expect(error).toMatch(
+      /the item, and what the body uses of nodes outside of it, have 11000\d\d bytes/,
+    )
+  })
+
+  it("survives a crash at any commit", async () => {
+    const { commits, problems } = await whatIf(
+      () => ({ nodes }),
+      async (engine) => {
+        const workflow = engine
+          .workflow("Crash")
+          .node("factor", "times", { input: 5, by: 2 })
+          .node("each", "for_each", { items: [1, 2, 3], concurrency: 2 })
+          .node("pause", "delay", { for: "1 day" }, { parentId: "each" })
+          .node("times", "times", {}, { parentId: "each" })
+          .node("out", "response")
+          .edge("each.item", "pause.input")
+          .edge("factor.output", "times.by")
+          .edge("pause.output", "times.input")
+          .edge("each.results", "out.input")
+        const { id: workflowId } = await engine.workflows.create(workflow)
+        const run = await engine.runs.start({ workflowId })
+        await engine.clock.runToEnd()
+        const { childCredits, output } = await engine.runs.get(run.id)
+        return { childCredits, output }
+      },
+    )
+    expect(problems).toEqual([])
+    expect(commits).toBeGreaterThan(6)
+  })
+})
