@@ -13,6 +13,7 @@ import {
   runsPerBatch,
   searchLength,
 } from "@millrace/core/domain/Limits"
+import { Priority } from "@millrace/core/domain/Priority"
 import {
   InputOverrides,
   NodeRun as StoredNodeRun,
@@ -82,6 +83,8 @@ export const RunItem = object("RunItem", {
   source: run.source,
   triggerId: optional(Schema.String, "The trigger that started it; absent if none did."),
   after: optional(RunBefore, "The run whose end it follows; absent if it follows none."),
+  priority: optional(run.priority, "Its priority among the waiting runs; absent if it is 0."),
+  startAt: optional(Timestamp, "When it starts, or started; absent if that was not put off."),
 })
 export type RunItem = typeof RunItem.Type
 
@@ -219,6 +222,17 @@ export const StartRun = Schema.Struct({
     Schema.String,
     "Run this node alone, with the last stored outputs of the nodes before it.",
   ),
+  priority: optional(
+    Priority,
+    "From -10 to 10; 0 by default. Of the waiting runs of an account, one is started as if it " +
+      "had waited a minute longer for each step of its priority. Child runs have that of their " +
+      "parent.",
+  ),
+  startAt: optional(
+    Timestamp,
+    "When to start, at most a year ahead; a time that has passed is now. Until then the run is " +
+      "QUEUED. Its credits are reserved when it starts; if they are not covered, it is FAILED.",
+  ),
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
 
@@ -233,6 +247,8 @@ export const RerunRun = Schema.Struct({
     "`same`, the default: the graph of the earlier run. `current`: the workflow as it is now.",
   ),
   ...Struct.pick(StartRun.fields, ["nodeOverrides", "pinnedOutputs", "maxCredits"]),
+  priority: optional(Priority, "As for a start; that of the earlier run by default."),
+  startAt: StartRun.fields.startAt,
 }).annotate({ identifier: "RerunRun", closed: true })
 export type RerunRun = typeof RerunRun.Type
 

@@ -25,6 +25,7 @@ import { runActivitySuite } from "./internal/RunActivitySuite.ts"
 import { runClaimSuite } from "./internal/RunClaimSuite.ts"
 import { runCommitSuite } from "./internal/RunCommitSuite.ts"
 import { runLossSuite } from "./internal/RunLossSuite.ts"
+import { runOrderSuite } from "./internal/RunOrderSuite.ts"
 import { runParkingSuite } from "./internal/RunParkingSuite.ts"
 import { runReadSuite } from "./internal/RunReadSuite.ts"
 import { runTurnSuite } from "./internal/RunFairnessSuite.ts"
@@ -102,6 +103,7 @@ export const conformance = <E, R = never>(
       runParkingSuite(it)
       inboxSuite(it, manifest.ports.includes("ledger"))
       runTurnSuite(it, crowd)
+      runOrderSuite(it)
       if (manifest.ports.includes("ledger")) {
         ledgerSuite(it)
         namedCreditSuite(it)

@@ -89,6 +89,8 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   rerunOf: null,
   parent: null,
   after: null,
+  priority: 0,
+  startAt: null,
   createdAt,
   values: {},
   inputOverrides: {},

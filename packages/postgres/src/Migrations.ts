@@ -25,6 +25,7 @@ import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
+import { runOrder } from "./internal/RunOrderTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
@@ -276,6 +277,7 @@ const migrations = {
   "0016_inbound_webhooks": all(webhookTriggers),
   "0017_processes": all(["ALTER TABLE runners ADD COLUMN process text"]),
   "0018_run_ends": all(runEndTriggers),
+  "0019_run_order": all(runOrder),
 }
 
 const table = "millrace_migrations"

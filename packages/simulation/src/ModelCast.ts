@@ -148,6 +148,8 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   rerunOf: null,
   parent: null,
   after: null,
+  priority: 0,
+  startAt: null,
   createdAt: timeOf(0),
   values: {},
   inputOverrides: {},

@@ -29,6 +29,8 @@ const started = [
   "rerunOf",
   "parent",
   "after",
+  "priority",
+  "startAt",
   "createdAt",
   "values",
   "inputOverrides",

@@ -74,10 +74,11 @@ class Lists {
   }
 }
 
-const factsOf = ({ actualCredits, estimatedCredits, id, status }: Run) => ({
+const factsOf = ({ actualCredits, estimatedCredits, id, startAt, status }: Run) => ({
   id,
   status,
   estimatedCredits,
+  startAt,
   actualCredits,
 })
 

@@ -16,7 +16,7 @@ import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery, SendResult } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Option, Struct } from "effect"
 import type { KeyModel } from "./StoreModelKeys.ts"
 import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
@@ -40,38 +40,15 @@ export interface RunModel {
 }
 
 /** The parts of a run that a commit never changes: how it was started, and its fence. */
-type Kept =
-  | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
-  | ("executionId" | "mode" | "source" | "singleNodeId" | "rerunOf" | "parent" | "createdAt")
-  | ("estimatedCredits" | "maxCredits" | "keyId" | "triggerId" | "after" | "webhook")
-  | ("values" | "inputOverrides" | "viewport" | "fence" | "messages")
+const kept = [
+  ...(["id", "accountId", "workflowId", "workflowName", "workflowRevision"] as const),
+  ...(["definitionId", "executionId", "mode", "source", "singleNodeId", "rerunOf"] as const),
+  ...(["parent", "priority", "startAt", "createdAt", "estimatedCredits", "maxCredits"] as const),
+  ...(["keyId", "triggerId", "after", "webhook", "values", "inputOverrides"] as const),
+  ...(["viewport", "fence", "messages"] as const),
+] as const
 
-const keptOf = (run: Run): Pick<Run, Kept> => ({
-  id: run.id,
-  accountId: run.accountId,
-  workflowId: run.workflowId,
-  workflowName: run.workflowName,
-  workflowRevision: run.workflowRevision,
-  definitionId: run.definitionId,
-  executionId: run.executionId,
-  mode: run.mode,
-  source: run.source,
-  singleNodeId: run.singleNodeId,
-  rerunOf: run.rerunOf,
-  parent: run.parent,
-  createdAt: run.createdAt,
-  estimatedCredits: run.estimatedCredits,
-  maxCredits: run.maxCredits,
-  keyId: run.keyId,
-  triggerId: run.triggerId,
-  after: run.after,
-  values: run.values,
-  inputOverrides: run.inputOverrides,
-  viewport: run.viewport,
-  webhook: run.webhook,
-  fence: run.fence,
-  messages: run.messages,
-})
+const keptOf = (run: Run) => Struct.pick(run, kept)
 
 interface Start extends KnownStart {
   readonly account: AccountId
@@ -221,7 +198,8 @@ class Lists {
     if (!isOpen(run)) return { _tag: "Ended", status: run.status }
     if (isOutside && this.inboxes.isFull(runId, now)) return { _tag: "Full" }
     const number = this.inboxes.append(runId, message, isOutside, now)
-    const wakes = run.owner === null && run.dueAt !== null && run.dueAt > now
+    const isParked = run.status === "RUNNING" && run.owner === null
+    const wakes = isParked && run.dueAt !== null && run.dueAt > now
     this.set({ ...run, messages: number, dueAt: wakes ? null : run.dueAt })
     if (wakes) this.readyAt.set(runId, now)
     return { _tag: "Sent", number, isReplay: false }
@@ -287,7 +265,8 @@ class Lists {
 
   /** The queue, and the parked runs that are due, by the time since which they may be claimed. */
   queuedBy(now: Timestamp): ReadonlyArray<Run> {
-    return this.openBy((run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt).filter(
+    const readyAt = (run: Run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt
+    return this.openBy((run) => readyAt(run) - run.priority * 60_000).filter(
       ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
     )
   }

@@ -430,8 +430,8 @@ const reads = (it: Tests): void => {
       yield* outcome(Samples.newRun(run))
       const lines: Array<unknown> = []
       yield* ledger.trail(account, () => (line) => void lines.push(line))
-      const { actualCredits, estimatedCredits, id, status } = run
-      const facts = { id, status, estimatedCredits, actualCredits }
+      const { actualCredits, estimatedCredits, id, startAt, status } = run
+      const facts = { id, status, estimatedCredits, actualCredits, startAt }
       assert.deepStrictEqual(lines, [{ entry: null, run: facts }])
       assert.include(yield* ledger.accounts, account)
     }),

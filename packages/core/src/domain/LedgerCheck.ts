@@ -5,7 +5,8 @@
  * - The balance is the sum of the entries.
  * - A metered account had the credits that each reservation took.
  * - A run reserves its estimate once, has exactly one `void` when it has ended, and then has
- *   nothing reserved. Its credits are the sum of its posts.
+ *   nothing reserved. Its credits are the sum of its posts. A run that is to start later has no
+ *   entry before.
  * - The rest of all grants is the rest of the account.
  *
  * Guarantees: pure; memory for the open runs only. Leaves out: reading the ledger, and repairs.
@@ -21,7 +22,7 @@ import type { Run } from "./Run.ts"
 import { isTerminal } from "./Run.ts"
 
 /** The fields of a run that an audit reads. */
-export type RunFacts = Pick<Run, "id" | "status" | "estimatedCredits" | "actualCredits">
+export type RunFacts = Pick<Run, "id" | "status" | "estimatedCredits" | "actualCredits" | "startAt">
 
 /**
  * One line that an audit reads: an entry with its run (`null` if it has none), or a run that has
@@ -66,7 +67,9 @@ const none = (run: RunFacts): Sums => ({
 
 /** The problems of a run, once all its entries were read. */
 const problemsOf = (sums: Sums): ReadonlyArray<string> => {
-  const { actualCredits, estimatedCredits, id, status } = sums.run
+  const { actualCredits, estimatedCredits, id, startAt, status } = sums.run
+  const isUnreserved = sums.reserves + sums.voids === 0 && sums.reserved === 0
+  if (startAt !== null && isUnreserved && actualCredits === 0 && sums.posted === 0) return []
   const problems: Array<string> = []
   const say = (text: string) => problems.push(`Run ${id} ${text}`)
   if (sums.reserves > 1) say(`was reserved for ${sums.reserves} times`)

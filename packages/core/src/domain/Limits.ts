@@ -9,6 +9,7 @@ export * from "./internal/ApprovalLimits.ts"
 export * from "./internal/ListingLimits.ts"
 export * from "./internal/NodeLimits.ts"
 export * from "./internal/SessionLimits.ts"
+export * from "./internal/StartLimits.ts"
 export * from "./internal/TriggerLimits.ts"
 
 /** Characters of a workflow's name. */

@@ -11,6 +11,7 @@ import { Json, JsonObject } from "./Json.ts"
 import { PlacedValues } from "./LargeValue.ts"
 import { Loss } from "./Loss.ts"
 import { Prices } from "./Prices.ts"
+import { Priority } from "./Priority.ts"
 import { never, Timestamp } from "./Timestamp.ts"
 import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
@@ -234,6 +235,13 @@ export const Run = Schema.Struct({
   triggerId: Schema.NullOr(TriggerId),
   /** The run whose end it follows; `null` if it follows none. */
   after: Schema.NullOr(RunBefore),
+  /** Among the waiting runs of its account, a higher one is claimed earlier. */
+  priority: Priority,
+  /**
+   * When it starts, if it was to start later than it was accepted; else `null`. Until then it is
+   * QUEUED, `dueAt` is this time, and nothing is reserved for it.
+   */
+  startAt: Schema.NullOr(Timestamp),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
@@ -265,7 +273,8 @@ export const Run = Schema.Struct({
   waiting: Schema.Array(WaitingNode),
   /**
    * When a parked run goes on: it has no owner until then, or until a message wakes it.
-   * {@link never} if only a message wakes it. `null` for a run that is not parked.
+   * {@link never} if only a message wakes it. `null` for a run that is not parked. A run that is
+   * still QUEUED starts then; no message wakes it.
    */
   dueAt: Schema.NullOr(Timestamp),
   /** Number of the last event; events of a run are numbered from 1 without gaps. */

@@ -21,8 +21,11 @@ export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
 /** The last possible time: the end of a wait that only a message ends. */
 export const never: Timestamp = 8_640_000_000_000_000
 
+/** `Date.parse` alone would also read "5 minutes", as a day in 2001. */
+const isoDate = /^\d{4}-\d\d-\d\d(?:T|$)/
+
 const parse = (text: string) => {
-  const millis = Date.parse(text)
+  const millis = isoDate.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(millis)
     ? Effect.fail(new SchemaIssue.InvalidValue({ message: "Expected an ISO 8601 time" }, text))
     : Effect.succeed(millis)

@@ -313,7 +313,7 @@ const startOf = Effect.fnUntraced(function* (
     return Effect.map(stored, () => notifier.tell(commit.run))
   }
 
-  if (isWithin || !runner.takeSlot(account)) {
+  if (run.startAt !== null || isWithin || !runner.takeSlot(account)) {
     const commit = new CommitBuilder(run, run.createdAt).commit()
     yield* insert(commit)
     yield* isWithin ? transactions.stored(workflow, shared) : runner.look

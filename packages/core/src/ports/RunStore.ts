@@ -286,9 +286,9 @@ export class RunStore extends Context.Service<
      *
      * Order: first open runs whose owner's lease has run out, oldest first. Then queued runs in
      * rounds: the first of each account, then the second of each account, and so on. A parked run
-     * that is due by the store's clock is queued. The queue of an account is ordered by the time at
-     * which a run was due, else by its creation. A claim considers at least the thousand parked
-     * runs that have been due longest.
+     * that is due by the store's clock is queued. The queue of an account is ordered by
+     * `Priority.placeOf` of the time at which a run was due, else of its creation. A claim
+     * considers at least the thousand parked runs that have been due longest.
      *
      * Losses: a run has lost its owner if the owner's lease ran out, was not ended by the owner,
      * and attempts of the run were in progress. A claim by another runner then appends a `died` to
@@ -339,10 +339,10 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<void, StorageError>
     /**
      * Appends a message to a run's inbox and wakes the run, in one step. To wake means: a parked
-     * run that is not due yet is queued from now on; any other run stays as it is. A message whose
-     * `id` the run has received before is not appended again, even if its content differs, and also
-     * after the run has ended. A message that no node takes within `messageMillis` by the store's
-     * clock is not kept.
+     * run that has started and is not due yet is queued from now on; any other run stays as it is.
+     * A message whose `id` the run has received before is not appended again, even if its content
+     * differs, and also after the run has ended. A message that no node takes within
+     * `messageMillis` by the store's clock is not kept.
      */
     readonly send: (
       account: AccountId,

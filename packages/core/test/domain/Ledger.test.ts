@@ -206,7 +206,8 @@ class Life {
 
   start(amount: number): void {
     const id = RunId.make(`run_${this.runs.length}`)
-    const facts = { id, status: "RUNNING", estimatedCredits: amount, actualCredits: 0 } as const
+    const costs = { estimatedCredits: amount, actualCredits: 0 }
+    const facts = { id, status: "RUNNING", startAt: null, ...costs } as const
     const entries = amount === 0 ? [] : [Ledger.reserve(amount, this.now)]
     this.move(this.runs.length, { facts, held: amount, nodes: 0 }, entries)
   }
@@ -339,6 +340,7 @@ describe("LedgerCheck", () => {
     status: "COMPLETED",
     estimatedCredits: 5_000_000,
     actualCredits: 3_000_000,
+    startAt: null,
   }
   const line = (entry: RunEntry, run: RunFacts | null = facts): AuditLine => ({
     entry: { ...Ledger.entryOf(accountId, facts.id, entry), number: 1 },
@@ -362,6 +364,12 @@ describe("LedgerCheck", () => {
     ["a second settlement", [...right, right[2]!], -3_000_000, /was settled 1 times|given back/],
     ["a second reservation", [right[0]!, ...right], -3_000_000, /was reserved for 2 times/],
     ["an entry of no run", [line(Ledger.reserve(1, 1), null)], 0, /a run that does not exist/],
+    [
+      "a run without entries, to start later",
+      [{ entry: null, run: { ...facts, startAt: 1 } }],
+      0,
+      /has cost 3/,
+    ],
     ["a run without entries", [{ entry: null, run: facts }], 0, /has cost 3, and 0 were posted/],
     [
       "credits that were not posted",

@@ -42,18 +42,18 @@ describe("a node that is tried again", () => {
 
 describe("a bill", () => {
   const stored = { ...newRun, revision: 4 }
+  const bill = { charges: [], extra: 0, isFirst: false, isLast: false }
 
   it("gives back what is held although nothing was expected, and nothing was charged now", () => {
     const before = { ...stored, heldCredits: 5, actualCredits: 5 }
-    const { entries, held } = billOf(before, { charges: [], extra: 0, isLast: true }, 9)
+    const { entries, held } = billOf(before, { ...bill, isLast: true }, 9)
     assert.deepStrictEqual(entries, [{ kind: "void", part: "", posted: 0, reserved: -5, at: 9 }])
     assert.strictEqual(held, 0)
   })
 
   it("posts the smallest charge there is out of the smallest amount that is held", () => {
     const charges = [{ nodeId: "a", credits: 1 }]
-    const bill = { charges, extra: 0, isLast: false }
-    const { entries, held } = billOf({ ...stored, heldCredits: 1 }, bill, 9)
+    const { entries, held } = billOf({ ...stored, heldCredits: 1 }, { ...bill, charges }, 9)
     const post = { kind: "post" as const, part: "a#5", posted: -1, reserved: -1, at: 9 }
     assert.deepStrictEqual(entries, [post])
     assert.strictEqual(held, 0)
@@ -61,7 +61,7 @@ describe("a bill", () => {
 
   it("reserves nothing for a new run that is expected to cost nothing", () => {
     const charges = [{ nodeId: "a", credits: 1 }]
-    const { entries } = billOf(newRun, { charges, extra: 0, isLast: false }, 9)
+    const { entries } = billOf(newRun, { ...bill, charges, isFirst: true }, 9)
     assert.deepStrictEqual(
       entries.map(({ kind }) => kind),
       ["post"],

@@ -69,6 +69,8 @@ export const newRun: Run = {
   rerunOf: null,
   parent: null,
   after: null,
+  priority: 0,
+  startAt: null,
   createdAt: 0,
   values: {},
   inputOverrides: {},

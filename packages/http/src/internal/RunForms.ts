@@ -23,8 +23,10 @@ export const itemOf = ({
   after,
   childCredits,
   parent,
+  priority,
   rerunOf,
   singleNodeId,
+  startAt,
   triggerId,
   ...run
 }: Run): RunItem => ({
@@ -35,6 +37,8 @@ export const itemOf = ({
   ...(singleNodeId === null ? {} : { singleNodeId }),
   ...(rerunOf === null ? {} : { rerunOf }),
   ...(triggerId === null ? {} : { triggerId }),
+  ...(priority === 0 ? {} : { priority }),
+  ...(startAt === null ? {} : { startAt }),
 })
 
 /** What a rerun would do. */

@@ -30,11 +30,12 @@ const emptyBook = (account: AccountId): Book => ({
   grants: new Map(),
 })
 
-const factsOf = ({ actualCredits, estimatedCredits, id, status }: Run): RunFacts => ({
+const factsOf = ({ actualCredits, estimatedCredits, id, startAt, status }: Run): RunFacts => ({
   id,
   status,
   estimatedCredits,
   actualCredits,
+  startAt,
 })
 
 /** The books of all accounts. */

@@ -6,6 +6,7 @@
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { PagePosition } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
+import { placeOf } from "@millrace/core/domain/Priority"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -23,13 +24,17 @@ export interface Entry {
   readyAt?: Timestamp | undefined
 }
 
-/** A run without an owner, at the time since which it may be claimed. */
+/** A run without an owner: at the time when it is due, or at its place in the queue. */
 interface Waiting extends PagePosition {
   readonly entry: Entry
 }
 
-const waitingOf = (entry: Entry): Waiting => ({
-  createdAt: entry.readyAt ?? entry.run.dueAt ?? entry.createdAt,
+const readyAtOf = (entry: Entry): Timestamp => entry.readyAt ?? entry.run.dueAt ?? entry.createdAt
+
+const parkedOf = (entry: Entry): Waiting => ({ createdAt: readyAtOf(entry), id: entry.id, entry })
+
+const queuedOf = (entry: Entry): Waiting => ({
+  createdAt: placeOf(readyAtOf(entry), entry.run.priority),
   id: entry.id,
   entry,
 })
@@ -54,8 +59,8 @@ export class Places {
       if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
       else entries.set(id, entry)
     } else if (losses.length === 0) {
-      if (dueAt === null) this.#queue(waitingOf(entry))
-      else this.parked.add(waitingOf(entry))
+      if (dueAt === null) this.#queue(entry)
+      else this.parked.add(parkedOf(entry))
     }
   }
 
@@ -69,9 +74,9 @@ export class Places {
       return
     }
     // A due run may be parked or queued.
-    this.parked.remove(waitingOf(entry))
+    this.parked.remove(parkedOf(entry))
     const line = this.queued.get(accountId)
-    line?.remove(waitingOf(entry))
+    line?.remove(queuedOf(entry))
     if (line?.items.length === 0) this.queued.delete(accountId)
   }
 
@@ -82,7 +87,7 @@ export class Places {
     const later = items.findIndex(({ createdAt }) => createdAt > now)
     for (const waiting of items.slice(0, later < 0 ? length : later)) {
       this.parked.remove(waiting)
-      this.#queue(waiting)
+      this.#queue(waiting.entry)
     }
   }
 
@@ -94,8 +99,8 @@ export class Places {
     return [...this.queued.values()].reduce((sum, line) => sum + line.items.length, due)
   }
 
-  #queue(waiting: Waiting): void {
-    Timeline.of(this.queued, waiting.entry.run.accountId).add(waiting)
+  #queue(entry: Entry): void {
+    Timeline.of(this.queued, entry.run.accountId).add(queuedOf(entry))
   }
 
   /** Open runs with an owner. */

@@ -211,7 +211,8 @@ class Runs {
     const number = this.inboxes.append(id, message, now, isOutside)
     if (number === undefined) return { _tag: "Full" }
     entry.run = { ...entry.run, messages: number }
-    if (owner === null && dueAt !== null && dueAt > now) this.places.wake(entry, now)
+    const isParked = status === "RUNNING" && owner === null && dueAt !== null && dueAt > now
+    if (isParked) this.places.wake(entry, now)
     return { _tag: "Sent", number, isReplay: false }
   }
 

@@ -14,7 +14,7 @@
  * some accounts, $7 the room of every other account, $8 how many due parked runs to look for (0 if
  * they are in the queue), $9 and $10 the caps per account and per workflow, if there are any.
  */
-import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
+import { lossesPerRun, priorityMillis, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { isSuspect, withLoss } from "./Quarantine.ts"
 import { ownName } from "./LocalProcess.ts"
@@ -52,8 +52,8 @@ export const lockRun = `CROSS JOIN LATERAL (
 
 const isQueued = "o.state = 'queued' AND o.losses = 0"
 
-/** Since when a queued run may be claimed. The index of the queue has the same expression. */
-export const readyAt = "coalesce(o.ready_at, o.created_at)"
+/** The place of a queued run. The index of the queue has the same expression. */
+const place = `(coalesce(o.ready_at, o.created_at) - o.priority * ${priorityMillis})`
 
 const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
 
@@ -198,27 +198,27 @@ seen AS MATERIALIZED (
 const isHeldByDue = `EXISTS (SELECT FROM seen) AND (
     (
       SELECT o.run FROM open_runs o WHERE ${isQueued}
-      ORDER BY o.account_id, ${readyAt}, o.run LIMIT 1
+      ORDER BY o.account_id, ${place}, o.run LIMIT 1
     ) IS NOT NULL OR EXISTS (SELECT FROM expired) OR (SELECT count(*) FROM seen) = $8::int8
   )`
 
 /** The first queued run of an account that no other claim is taking, after a bound. */
 const nextOf = (account: string, bound: string): string => `
-  SELECT ${readyAt} AS ready_at, o.run FROM open_runs o ${lockRun}
+  SELECT ${place} AS position, o.run FROM open_runs o ${lockRun}
   WHERE ${isQueued} AND ${isWanted} AND o.account_id = ${account} AND ${bound}
-  ORDER BY ${readyAt}, o.run LIMIT 1 FOR UPDATE OF o SKIP LOCKED`
+  ORDER BY ${place}, o.run LIMIT 1 FOR UPDATE OF o SKIP LOCKED`
 
 /** All turns. The working table of the recursion has one run of each account. */
 const turns = `
 ${takenWhereDue},
 ${accounts(roomHere("a.account_id"))},
-queued (account_id, room, turn, ready_at, run) AS (
+queued (account_id, room, turn, position, run) AS (
   SELECT a.account_id, a.room, 1, o.* FROM roomy a CROSS JOIN LATERAL (
     ${nextOf("a.account_id", "true")}
   ) o
   UNION ALL
   SELECT t.account_id, t.room, t.turn + 1, o.* FROM queued t CROSS JOIN LATERAL (
-    ${nextOf("t.account_id", `(${readyAt}, o.run) > (t.ready_at, t.run) AND t.turn < t.room`)}
+    ${nextOf("t.account_id", `(${place}, o.run) > (t.position, t.run) AND t.turn < t.room`)}
   ) o
 )`
 
@@ -268,18 +268,18 @@ const runsOf = (account: string): string => `
       ORDER BY o.workflow_id LIMIT 1
     ) o
   )
-  SELECT o.ready_at, o.run FROM line l CROSS JOIN LATERAL (
-    SELECT ${readyAt} AS ready_at, o.run FROM open_runs o
+  SELECT o.position, o.run FROM line l CROSS JOIN LATERAL (
+    SELECT ${place} AS position, o.run FROM open_runs o
     WHERE ${isQueued} AND o.account_id = ${account} AND o.workflow_id = l.workflow_id
       AND ${isWanted}
-    ORDER BY ${readyAt}, o.run
+    ORDER BY ${place}, o.run
     LIMIT greatest(0, least($3::float8, ${roomOfWorkflow(account)}))
   ) o
   UNION ALL
-  SELECT o.ready_at, o.run FROM (
-    SELECT ${readyAt} AS ready_at, o.run FROM open_runs o
+  SELECT o.position, o.run FROM (
+    SELECT ${place} AS position, o.run FROM open_runs o
     WHERE NOT ${hasCapByWorkflow} AND ${isQueued} AND o.account_id = ${account} AND ${isWanted}
-    ORDER BY ${readyAt}, o.run LIMIT $3::int8
+    ORDER BY ${place}, o.run LIMIT $3::int8
   ) o`
 
 /**
@@ -305,7 +305,7 @@ account AS MATERIALIZED (
 ), queued AS (
   SELECT c.run FROM (
     SELECT o.run FROM account a CROSS JOIN LATERAL (
-      SELECT o.run, row_number() OVER (ORDER BY o.ready_at, o.run) AS turn
+      SELECT o.run, row_number() OVER (ORDER BY o.position, o.run) AS turn
       FROM (${runsOf("a.account_id")}) o ORDER BY turn LIMIT least($3::float8, a.room)
     ) o ORDER BY o.turn, a.place
   ) c CROSS JOIN LATERAL (
@@ -369,7 +369,7 @@ export const look: string = `
 WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM gone) OR (
     SELECT o.run FROM open_runs o WHERE o.state = 'queued'
-    ORDER BY o.account_id, ${readyAt}, o.run LIMIT 1
+    ORDER BY o.account_id, ${place}, o.run LIMIT 1
   ) IS NOT NULL OR (
     SELECT o.run FROM open_runs o WHERE o.state = 'parked' AND o.due_at <= ${nowMillis}
     ORDER BY o.due_at, o.run LIMIT 1

@@ -251,10 +251,11 @@ const runsCreated = (shape: Shape): string => `created AS (
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, owner, due_at, status, ${UsageChanges.columns.join(", ")}
+  RETURNING number, id, definition_id, owner, due_at, status, priority,
+    ${UsageChanges.columns.join(", ")}
 ), opened AS (
-  INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
-  SELECT number, owner, due_at, created_at, account_id, workflow_id
+  INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id, priority)
+  SELECT number, owner, due_at, created_at, account_id, workflow_id, priority
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
 )`
 

@@ -43,17 +43,18 @@ WITH known AS MATERIALIZED (
   WHERE m.run = $1::int8 AND m.taken_by IS NULL AND m.expires_at > ${nowMillis}
 ), counted AS (
   UPDATE runs r SET messages = r.messages + 1,
-    due_at = CASE WHEN r.owner IS NULL AND r.due_at > ${nowMillis} THEN NULL ELSE r.due_at END
+    due_at = CASE WHEN r.status = 'RUNNING' AND r.owner IS NULL AND r.due_at > ${nowMillis}
+      THEN NULL ELSE r.due_at END
   WHERE r.number = $1::int8 AND $6::bool AND NOT EXISTS (SELECT FROM known)
     AND (NOT $5::bool OR (SELECT count FROM kept) < ${messagesPerRun})
-  RETURNING r.number AS run, r.messages AS number
+  RETURNING r.number AS run, r.messages AS number, r.status
 ), appended AS (
   INSERT INTO run_messages (run, number, at, expires_at, id, name, payload)
   SELECT run, number, ${nowMillis}, CASE WHEN $5::bool THEN ${nowMillis} + ${messageMillis} END,
     $2, $3::json, $4::json FROM counted
 ), woken AS (
   UPDATE open_runs o SET due_at = NULL, ready_at = ${nowMillis} FROM counted c
-  WHERE o.run = c.run AND o.state = 'parked' AND o.due_at > ${nowMillis}
+  WHERE o.run = c.run AND o.state = 'parked' AND o.due_at > ${nowMillis} AND c.status = 'RUNNING'
 )
 SELECT number, true AS replay FROM known UNION ALL SELECT number, false FROM counted`
 

@@ -46,7 +46,7 @@ export const entryOf = (
 
 export const facts: Rows.Table<RunFacts> = [
   ...Rows.texts<RunFacts>("id", "status"),
-  ...Rows.int8s<RunFacts>("estimatedCredits", "actualCredits"),
+  ...Rows.int8s<RunFacts>("estimatedCredits", "actualCredits", "startAt"),
 ]
 
 /** A commit that moves credits, and its place among the commits of the statement. */

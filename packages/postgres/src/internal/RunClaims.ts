@@ -6,6 +6,7 @@
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
+import { placeOf } from "@millrace/core/domain/Priority"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunStore } from "@millrace/core/ports/RunStore"
@@ -120,14 +121,17 @@ const parametersOf = (request: ClaimRequest, isQueueing: boolean): ReadonlyArray
   ]
 }
 
-/** Runs in the order of their turns. */
+/** Due runs in the order of their turns. */
 const inTurn = (runs: ReadonlyArray<Run>, after: string): ReadonlyArray<Run> => {
   const turns = new Map<string, number>()
-  const placed = runs.map((run) => {
-    const turn = turns.get(run.accountId) ?? 0
-    turns.set(run.accountId, turn + 1)
-    return { run, turn, isBefore: run.accountId <= after }
-  })
+  const queuePlace = ({ createdAt, dueAt, priority }: Run) => placeOf(dueAt ?? createdAt, priority)
+  const placed = runs
+    .toSorted((a, b) => queuePlace(a) - queuePlace(b))
+    .map((run) => {
+      const turn = turns.get(run.accountId) ?? 0
+      turns.set(run.accountId, turn + 1)
+      return { run, turn, isBefore: run.accountId <= after }
+    })
   const compare = (a: (typeof placed)[number], b: (typeof placed)[number]) =>
     a.turn - b.turn ||
     Number(a.isBefore) - Number(b.isBefore) ||

@@ -66,18 +66,25 @@ const accountsStatement = `SELECT account_id AS account FROM credit_accounts
   UNION SELECT account_id FROM runs WHERE estimated_credits > 0 OR actual_credits > 0`
 
 const facts = `id, status, estimated_credits AS "estimatedCredits",
-  actual_credits AS "actualCredits"`
+  actual_credits AS "actualCredits", start_at AS "startAt"`
 
 const orphansStatement = `SELECT ${facts} FROM runs
   WHERE account_id = ? AND (estimated_credits > 0 OR actual_credits > 0)
     AND NOT EXISTS (SELECT 1 FROM credit_entries e WHERE e.run_id = runs.id)
   ORDER BY created_at, id`
 
-const runFacts = ({ actualCredits, estimatedCredits, id, status }: RunFacts): RunFacts => ({
+const runFacts = ({
+  actualCredits,
+  estimatedCredits,
+  id,
+  startAt,
+  status,
+}: RunFacts): RunFacts => ({
   id,
   status,
   estimatedCredits,
   actualCredits,
+  startAt,
 })
 
 const linesRead = 1_000

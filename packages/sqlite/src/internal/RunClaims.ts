@@ -172,12 +172,12 @@ interface QueuedRow {
   readonly number: number
   readonly id: RunId
   readonly workflow_id: WorkflowId
-  readonly queued_at: number
+  readonly place: number
 }
 
-const queueStatement = `SELECT number, id, workflow_id, queued_at FROM runs
-  WHERE account_id = ? AND queued_at IS NOT NULL AND (queued_at, id) > (?, ?)
-  ORDER BY queued_at, id LIMIT ?`
+const queueStatement = `SELECT number, id, workflow_id, place FROM runs
+  WHERE account_id = ? AND place IS NOT NULL AND (place, id) > (?, ?)
+  ORDER BY place, id LIMIT ?`
 
 /** How many rows of a queue are read at once; at first, only as many as a claim can take. */
 const rowsRead = 1_000
@@ -190,7 +190,7 @@ function* queueOf(db: Connection, account: AccountId, limit: number): Iterable<Q
     yield* rows
     const last = rows.at(-1)
     if (last === undefined || rows.length < count) return
-    ;[at, id, count] = [last.queued_at, last.id, rowsRead]
+    ;[at, id, count] = [last.place, last.id, rowsRead]
   }
 }
 
@@ -218,7 +218,7 @@ function* lineOfAccount(
 }
 
 const nextAccount = `SELECT account_id AS account FROM runs
-  WHERE queued_at IS NOT NULL AND account_id > ? ORDER BY account_id LIMIT 1`
+  WHERE place IS NOT NULL AND account_id > ? ORDER BY account_id LIMIT 1`
 
 /** The accounts with queued runs, those behind `after` first. Lazy. */
 function* accountsBehind(db: Connection, after: string): Iterable<AccountId> {
@@ -409,7 +409,7 @@ export const queueLength = (db: Connection, limit: number, now: Timestamp): numb
   db
     .query<Counted>(
       `SELECT count(*) AS count FROM (
-         SELECT 1 FROM runs WHERE queued_at IS NOT NULL
+         SELECT 1 FROM runs WHERE place IS NOT NULL
          UNION ALL SELECT 1 FROM runs WHERE parked_until <= ? LIMIT ?
        )`,
       now,

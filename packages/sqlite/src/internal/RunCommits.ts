@@ -138,7 +138,8 @@ export const send = (
   const number = Inboxes.append(db, appended, now)
   if (number === undefined) return { _tag: "Full" }
   db.run(`UPDATE runs SET messages = ? WHERE number = ?`, number, run.number)
-  if (run.owner === null && run.due_at !== null && run.due_at > now) {
+  const isParked = run.status === "RUNNING" && run.owner === null
+  if (isParked && run.due_at !== null && run.due_at > now) {
     db.run(
       `UPDATE runs SET due_at = NULL, woken_at = ?, is_due = 0 WHERE number = ?`,
       now,

@@ -24,6 +24,8 @@ type Columns = Pick<
   | "dueAt"
   | "active"
   | "triggerId"
+  | "priority"
+  | "startAt"
 >
 
 /** The properties of a run that commits change and that no statement searches. */
@@ -108,17 +110,19 @@ export interface RunRow {
   readonly losses: string | null
   readonly due_at: number | null
   readonly trigger_id: Run["triggerId"]
+  readonly priority: number
+  readonly start_at: number | null
 }
 
 /** The columns of a {@link RunRow}, from `runs r` and `run_heads h`. */
 export const columns =
   "r.number, h.head, r.active, r.state, r.status, r.actual_credits, r.owner, r.fence, " +
-  "r.revision, r.sequence, r.messages, r.losses, r.due_at, r.trigger_id"
+  "r.revision, r.sequence, r.messages, r.losses, r.due_at, r.trigger_id, r.priority, r.start_at"
 
 /** The tables of a {@link RunRow}. */
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
 
-/** What is said of runs that were stored before there were reruns, child runs and sequences. */
+/** What is said of runs that were stored before there were these properties. */
 const earlier = { rerunOf: null, parent: null, after: null, childCredits: 0 }
 
 /** A run from its row. */
@@ -137,6 +141,8 @@ export const runOf = (row: RunRow): Run => ({
   losses: lossesOf(row.losses),
   dueAt: row.due_at,
   triggerId: row.trigger_id,
+  priority: row.priority,
+  startAt: row.start_at,
 })
 
 const foldedError = ({ error }: Run): string | null => (error === null ? null : folded(error))
@@ -145,8 +151,8 @@ const insertStatement = `INSERT INTO runs (
     id, account_id, workflow_id, workflow_name, name_folded, definition_id, key_id, created_at,
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
     messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id,
-    parent_id
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?)
+    parent_id, priority, start_at
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
@@ -177,6 +183,8 @@ export const insert = (db: Connection, run: Run): number => {
       run.source,
       run.triggerId,
       run.parent?.runId ?? null,
+      run.priority,
+      run.startAt,
     )
     .first()!
   db.run(`INSERT INTO run_heads (run, head) VALUES (?, ?)`, number, JSON.stringify(headOf(run)))

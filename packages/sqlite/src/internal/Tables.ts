@@ -10,6 +10,7 @@
  * queue of its account, or parked; and each of these has an index that holds no other runs. Rows of
  * a run have no foreign keys: the transaction that writes the run writes them.
  */
+import { priorityMillis } from "@millrace/core/domain/Limits"
 
 const isOpen = "status IN ('QUEUED', 'RUNNING')"
 const isFree = `${isOpen} AND owner IS NULL AND losses IS NULL`
@@ -295,6 +296,15 @@ CREATE TABLE run_ends (
 CREATE INDEX run_ends_due ON run_ends (due_at);
 `
 
+// `place`: where a run is in the queue of its account; the lowest is first.
+const runOrder = `
+ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN start_at INTEGER;
+ALTER TABLE runs ADD COLUMN place INTEGER AS (queued_at - priority * ${priorityMillis});
+DROP INDEX runs_queued;
+CREATE INDEX runs_queued ON runs (account_id, place, id, workflow_id) WHERE place IS NOT NULL;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -312,6 +322,7 @@ export const versions: ReadonlyArray<string> = [
   childRuns,
   triggerAddresses,
   runEnds,
+  runOrder,
 ]
 
 /**

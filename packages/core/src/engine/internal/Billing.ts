@@ -1,9 +1,10 @@
 /**
  * What a run's commits do to the credits of its account.
  *
- * A run reserves its estimate with its insert. The commit that records a node posts the node's cost
- * out of that. Before nodes start, their expected cost must be reserved. If other nodes have cost
- * more than expected, the commit reserves more. The end of the run gives the rest back.
+ * A run reserves its estimate with its insert; one with `startAt`, with the commit that starts it.
+ * The commit that records a node posts the node's cost out of that. Before nodes start, their
+ * expected cost must be reserved. If other nodes have cost more than expected, the commit reserves
+ * more. The end of the run gives the rest back.
  *
  * Guarantees: pure; one reservation at the insert, one settlement at the end, and entries that add
  * up to what the run says it has cost. Leaves out: whether an account can bear it.
@@ -26,6 +27,8 @@ export interface Charge {
 
 /** What a commit has to move. */
 export interface Bill {
+  /** True if the commit reserves the estimate; see {@link reservesEstimate}. */
+  readonly isFirst: boolean
   readonly charges: ReadonlyArray<Charge>
   /** What is to be set aside beyond what was. */
   readonly extra: MicroCredits
@@ -39,15 +42,18 @@ export interface Billed {
   readonly held: MicroCredits
 }
 
-/** What a run has set aside before its next commit; of a new run, its estimate. */
-export const heldBefore = ({ estimatedCredits, heldCredits, revision }: Run): MicroCredits =>
-  revision === 0 ? estimatedCredits : heldCredits
+/** True if the commit between these two states reserves the run's estimate. */
+export const reservesEstimate = (before: Run, { startedAt }: Run): boolean =>
+  before.startAt === null ? before.revision === 0 : before.startedAt === null && startedAt !== null
 
-const taken = (before: Run, extra: MicroCredits, now: Timestamp): ReadonlyArray<RunEntry> => {
+/** What a run has set aside before its next commit; with its first one, its estimate. */
+export const heldBefore = (run: Run, isFirst: boolean): MicroCredits =>
+  isFirst ? run.estimatedCredits : run.heldCredits
+
+const taken = (before: Run, { extra, isFirst }: Bill, now: Timestamp): ReadonlyArray<RunEntry> => {
   const { estimatedCredits, revision } = before
-  const isNew = revision === 0 && estimatedCredits > 0
   return [
-    ...(isNew ? [Ledger.reserve(estimatedCredits, now)] : []),
+    ...(isFirst && estimatedCredits > 0 ? [Ledger.reserve(estimatedCredits, now)] : []),
     ...(extra > 0 ? [Ledger.extend(extra, revision + 1, now)] : []),
   ]
 }
@@ -56,11 +62,12 @@ const nothing: Billed = { entries: [], held: 0 }
 
 /** Puts together what the next commit of a run moves. */
 export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
-  const { charges, extra, isLast } = bill
-  const { actualCredits, estimatedCredits } = before
-  let held = heldBefore(before) + extra
-  if (held + actualCredits + estimatedCredits + charges.length === 0) return nothing
-  const entries = [...taken(before, extra, now)]
+  const { charges, extra, isFirst, isLast } = bill
+  const { actualCredits, estimatedCredits, startAt, startedAt } = before
+  let held = heldBefore(before, isFirst) + extra
+  const isUnreserved = startAt !== null && startedAt === null && !isFirst
+  if (isUnreserved || held + actualCredits + estimatedCredits + charges.length === 0) return nothing
+  const entries = [...taken(before, bill, now)]
   for (const { credits, nodeId } of charges) {
     const entry = Ledger.post(held, nodeId, before.revision + 1, credits, now)
     held += entry.reserved
@@ -96,6 +103,10 @@ export const expectedOf = ({
  */
 export const sentenceOfRefusal = (required: MicroCredits): string =>
   `The credits ran out: the run needed ${toNumber(required)} more, and fewer were available`
+
+/** How a run reads that was to start later, and whose credits were not covered then. */
+export const sentenceOfLateRefusal = (required: MicroCredits): string =>
+  `The run was due to start, and its credits were not covered: it required ${toNumber(required)}`
 
 /** How a run reads that was stopped because its start allowed no more. */
 export const sentenceOfLimit = (cost: MicroCredits, limit: MicroCredits): string =>

@@ -148,13 +148,14 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     const found = yield* read(named, stored)
     if (Option.isNone(found)) return yield* refusal(`there is no ${named}`)
     const maxCredits = leftOf(run)
-    const { keyId, source } = run
+    const { keyId, priority, source } = run
     const request = {
       workflowId: found.value.id,
       values,
       source,
       keyId: keyId ?? undefined,
       maxCredits,
+      priority,
     }
     const id = RunId.make(yield* ids.make("run"))
     const asked = { account, request }
@@ -255,6 +256,8 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
       keyId: run.keyId,
       triggerId: null,
       after: null,
+      priority: run.priority,
+      startAt: null,
       values: run.values,
       inputOverrides,
       viewport: null,

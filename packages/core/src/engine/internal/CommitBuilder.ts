@@ -23,7 +23,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import type { RunCommit, SentMessage, StartedRun, TakenMessage } from "../../ports/RunStore.ts"
 import type { Charge } from "./Billing.ts"
-import { billOf, heldBefore } from "./Billing.ts"
+import { billOf, heldBefore, reservesEstimate } from "./Billing.ts"
 
 /** The parts of a node run that a change sets; the rest comes from the graph. */
 export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
@@ -212,7 +212,11 @@ export class CommitBuilder {
   /** How much more must be reserved for the cost so far and for `expected`. */
   shortOf(expected: MicroCredits): MicroCredits {
     const charged = this.#run.actualCredits - this.#before.actualCredits
-    return Math.max(0, charged + expected - heldBefore(this.#before))
+    return Math.max(0, charged + expected - heldBefore(this.#before, this.#isFirst))
+  }
+
+  get #isFirst(): boolean {
+    return reservesEstimate(this.#before, this.#run)
   }
 
   /** Reserves more credits. */
@@ -253,7 +257,12 @@ export class CommitBuilder {
   commit(): RunCommit {
     const { fence, revision } = this.#before
     const isLast = this.#run.finishedAt !== null
-    const bill = { charges: this.#charges, extra: this.#extra, isLast }
+    const bill = {
+      charges: this.#charges,
+      extra: this.#extra,
+      isFirst: this.#isFirst,
+      isLast,
+    }
     const { entries, held } = billOf(this.#before, bill, this.#now)
     this.#run.heldCredits = held
     return {

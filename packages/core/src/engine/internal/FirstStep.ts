@@ -9,14 +9,17 @@ import { CurrentLimits, lossesPerRun } from "../../domain/Limits.ts"
 import { sentenceOf } from "../../domain/Loss.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { RunRecord } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { Compiled } from "../GraphCache.ts"
 import { GraphCache } from "../GraphCache.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
+import { sentenceOfLateRefusal } from "./Billing.ts"
 import { giveUp } from "./Cancelation.ts"
 import { commitStep, readInbox } from "./Commit.ts"
+import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Environment, RunState } from "./RunState.ts"
 import { heldBy, reachedBy, resume } from "./RunState.ts"
 import type { Signal, Step } from "./Step.ts"
@@ -61,6 +64,24 @@ const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Sign
   return [...lost, ...due, ...(expired ? [{ _tag: "Expired" as const }] : [])]
 }
 
+/** Parks a run that is not to start yet: somebody took it over, and has died. */
+const putOff = ({ run }: RunRecord, startAt: Timestamp, { now }: Environment): Prepared => {
+  const change = new CommitBuilder(run, now)
+  change.park(startAt)
+  return { progress: undefined, first: { commit: change.commit(), started: [], stopped: [] } }
+}
+
+/** The run is given up if its credits, which this step reserves, are not covered. */
+const reserving = (record: RunRecord, step: Step, environment: Environment): Step => {
+  const { unseen } = step
+  return {
+    ...step,
+    otherwise: ({ required }) =>
+      refused(record, sentenceOfLateRefusal(required), environment).first,
+    unseen: unseen && ((messages) => reserving(record, unseen(messages), environment)),
+  }
+}
+
 /** Decides the first step. */
 export const prepare = (
   record: RunRecord,
@@ -68,7 +89,11 @@ export const prepare = (
   environment: Environment,
   messages: ReadonlyArray<Message> = [],
 ): Prepared => {
-  const { losses } = record.run
+  const { losses, startAt, startedAt } = record.run
+  const isLater = startAt !== null && startedAt === null
+  if (isLater && startAt > reachedBy(record.run, environment.now)) {
+    return putOff(record, startAt, environment)
+  }
   if (losses.length >= lossesPerRun) {
     const what = sentenceOf(losses, record.definition.nodes)
     return refused(record, `The run was given up: ${what}`, environment)
@@ -80,7 +105,8 @@ export const prepare = (
   const progress = resume(record, graph.success, environment, messages)
   const signals = inherited(progress, environment)
   const options = { draining: false, parkAfterMillis }
-  return { progress, first: decideStep(progress, signals, environment.now, options) }
+  const first = decideStep(progress, signals, environment.now, options)
+  return { progress, first: isLater ? reserving(record, first, environment) : first }
 }
 
 /** The limits, the time, and a source of random numbers. */
@@ -106,6 +132,9 @@ export const takeUp: (
     const held = heldBy(record.run)
     const inbox = messages === 0 ? [] : yield* readInbox(store, { runId: id, after: 0, held })
     const prepared = prepare(record, graph, environment, inbox)
-    return { ...prepared, first: yield* commitStep(store, prepared.first) }
+    const first = yield* commitStep(store, prepared.first)
+    // The progress is that of a step which is not the one that was stored if the run was given up.
+    const isGivenUp = prepared.progress?.run !== first.commit.run
+    return { progress: isGivenUp ? undefined : prepared.progress, first }
   },
 )

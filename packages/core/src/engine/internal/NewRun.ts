@@ -21,8 +21,8 @@ import type {
   Viewport,
 } from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
-import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Webhook, WebhookConfig } from "../../domain/Webhook.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { InvalidWebhook } from "../Refusals.ts"
 import type { Overlay, Plan } from "./Plan.ts"
@@ -41,6 +41,10 @@ export interface StartRequest {
   readonly singleNodeId?: string | undefined
   /** The most that the run may cost, in micro-credits. */
   readonly maxCredits?: MicroCredits | undefined
+  /** Among the waiting runs of the account, a higher one is claimed earlier; 0 by default. */
+  readonly priority?: number | undefined
+  /** When the run starts; a time that has passed is now. */
+  readonly startAt?: Timestamp | undefined
   /** The API key of the request. */
   readonly keyId?: KeyId | undefined
   /** The session of the request. */
@@ -79,6 +83,10 @@ export interface Asked {
 const modeOf = ({ rerun, singleNodeId }: StartRequest): RunMode =>
   singleNodeId !== undefined ? "single" : rerun === undefined ? "full" : "rerun"
 
+/** When the run starts, if that is later than now. */
+const laterOf = ({ startAt }: StartRequest, now: Timestamp): Timestamp | null =>
+  startAt === undefined || startAt <= now ? null : startAt
+
 /** The run of a start before its first commit. */
 export const newRunOf = (
   { account, request }: Pick<Asked, "account" | "request">,
@@ -88,6 +96,9 @@ export const newRunOf = (
 ): Run => ({
   ...notStarted,
   ...fresh,
+  priority: request.priority ?? 0,
+  startAt: laterOf(request, fresh.createdAt),
+  dueAt: laterOf(request, fresh.createdAt),
   accountId: account,
   workflowId: workflow.id,
   workflowName: workflow.name,

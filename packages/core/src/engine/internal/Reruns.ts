@@ -12,6 +12,7 @@ import { hintOf } from "../../domain/Nearest.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { NodeRun, PinnedOutputs, RunRecord, RunSource } from "../../domain/Run.ts"
 import { evaluatedId, isPinned, isTerminal, nodeRunsOf } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { Graph } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
@@ -37,6 +38,9 @@ export interface RerunRequest {
   /** Outputs in the place of executing nodes, or of what would be taken over. */
   readonly pinnedOutputs?: PinnedOutputs | undefined
   readonly maxCredits?: MicroCredits | undefined
+  /** That of the earlier run by default. */
+  readonly priority?: number | undefined
+  readonly startAt?: Timestamp | undefined
   readonly source?: RunSource | undefined
   readonly keyId?: KeyId | undefined
   readonly sessionId?: SessionId | undefined
@@ -160,6 +164,8 @@ export const prepareRerun = Effect.fnUntraced(function* (
     viewport: run.viewport ?? undefined,
     source: request.source,
     maxCredits: request.maxCredits ?? run.maxCredits ?? undefined,
+    priority: request.priority ?? run.priority,
+    startAt: request.startAt,
     keyId: request.keyId,
     sessionId: request.sessionId,
     rerun: { of: id, isSameGraph, ...outputs },

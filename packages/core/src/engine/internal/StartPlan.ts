@@ -6,16 +6,19 @@
  */
 import { Clock, Effect, Result } from "effect"
 import type { RunId } from "../../domain/Id.ts"
+import { startAheadMillis } from "../../domain/Limits.ts"
 import { CurrentPrices } from "../../domain/Prices.ts"
+import { format, type Timestamp } from "../../domain/Timestamp.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { problemsOfApprovals } from "../../graph/internal/ApprovalRules.ts"
+import type { Problem } from "../../graph/internal/Problem.ts"
 import { problemsOfOverrides } from "../../graph/internal/SecretNames.ts"
 import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
 import { GraphCache } from "../GraphCache.ts"
 import { CurrentValues } from "./CurrentValues.ts"
-import type { Asked } from "./NewRun.ts"
+import type { Asked, StartRequest } from "./NewRun.ts"
 import { overlayOf } from "./NewRun.ts"
 import type { Overlay } from "./Plan.ts"
 import { plan } from "./Plan.ts"
@@ -35,6 +38,14 @@ export const services = Effect.all({
   values: CurrentValues,
 })
 
+const problemsOfTime = (
+  { startAt = 0 }: Pick<StartRequest, "startAt">,
+  now: Timestamp,
+): ReadonlyArray<Problem> =>
+  startAt - now <= startAheadMillis
+    ? []
+    : [{ message: `startAt: expected a time before ${format(now + startAheadMillis)}` }]
+
 /** Plans a start of this workflow. */
 export const planOf = Effect.fnUntraced(function* (
   parts: Effect.Success<typeof services>,
@@ -51,15 +62,18 @@ export const planOf = Effect.fnUntraced(function* (
     nodeId === undefined
       ? plan(workflow, overlay, id, options)
       : yield* planAlone(parts, { account, workflow, overlay, nodeId, runId: id, now }, options)
-  const ofApprovals = problemsOfApprovals(workflow, overlay, nodeId)
-  if (Result.isFailure(made)) return Result.fail([...ofApprovals, ...made.failure])
+  const ofStart = [
+    ...problemsOfTime(request, now),
+    ...problemsOfApprovals(workflow, overlay, nodeId),
+  ]
+  if (Result.isFailure(made)) return Result.fail([...ofStart, ...made.failure])
   const graph = made.success.graph
   if (Result.isFailure(graph)) return made
   const problems = [
     ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
     ...(yield* secrets.problemsOf(account, graph.success, made.success.pinnedOutputs)),
     ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
-    ...ofApprovals,
+    ...ofStart,
   ]
   return problems.length === 0 ? made : Result.fail(problems)
 })

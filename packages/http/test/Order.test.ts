@@ -1,0 +1,100 @@
+/**
+ * What a start says of its order among runs: its priority, and when it is to start.
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Tenant } from "./Harness.ts"
+import { Harness } from "./Harness.ts"
+import { create, finish, hello } from "./Samples.ts"
+
+const call = Effect.fnUntraced(function* (
+  { key }: Tenant,
+  method: "GET" | "POST",
+  path: string,
+  json?: unknown,
+) {
+  const { send } = yield* Harness
+  return yield* send(method, `/api/v1/runs${path}`, { key, json })
+})
+
+const begin = Effect.gen(function* () {
+  const { tenant } = yield* Harness
+  const owner = yield* tenant()
+  return { owner, workflowId: yield* create(owner, hello) }
+})
+
+layer(Harness.layer)("order among runs", (it) => {
+  describe("POST /v1/runs", () => {
+    it.effect("takes a priority, which the run shows, and 0 is left out", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin
+        for (const priority of [-10, 10]) {
+          const id = yield* finish(owner, workflowId, { priority })
+          assert.strictEqual((yield* call(owner, "GET", `/${id}`)).body.priority, priority)
+        }
+        const id = yield* finish(owner, workflowId, { priority: 0 })
+        assert.isUndefined((yield* call(owner, "GET", `/${id}`)).body.priority)
+        const { items } = (yield* call(owner, "GET", "")).body
+        assert.deepStrictEqual(
+          items.map((item: { priority?: number }) => item.priority),
+          [undefined, 10, -10],
+        )
+      }),
+    )
+
+    it.effect("takes a time to start, shows it, and lets the run be canceled before", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin
+        const startAt = "1970-01-02T00:00:00.000Z"
+        const { body, status } = yield* call(owner, "POST", "", { workflowId, startAt })
+        assert.strictEqual(status, 201)
+        const read = (yield* call(owner, "GET", `/${body.runId}`)).body
+        assert.deepInclude(read, { status: "QUEUED", startAt, startedAt: null })
+        const canceled = yield* call(owner, "POST", `/${body.runId}/cancel`)
+        assert.strictEqual(canceled.body.status, "CANCELED")
+      }),
+    )
+
+    it.effect("starts now if the time has passed", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin
+        const id = yield* finish(owner, workflowId, { startAt: "1970-01-01T00:00:00Z" })
+        assert.isUndefined((yield* call(owner, "GET", `/${id}`)).body.startAt)
+      }),
+    )
+
+    for (const priority of [-11, 11, 1.5, "1", null]) {
+      it.effect(`refuses a priority of ${JSON.stringify(priority)} with 400`, () =>
+        Effect.gen(function* () {
+          const { owner, workflowId } = yield* begin
+          const { body, status } = yield* call(owner, "POST", "", { workflowId, priority })
+          assert.strictEqual(status, 400)
+          assert.match(body.error, /^priority: expected/)
+          assert.deepStrictEqual((yield* call(owner, "GET", "")).body.items, [])
+        }),
+      )
+    }
+
+    for (const startAt of ["soon", "5 minutes", "2026-13-01T00:00:00Z", "", 7, null]) {
+      it.effect(`refuses a startAt of ${JSON.stringify(startAt)} with 400`, () =>
+        Effect.gen(function* () {
+          const { owner, workflowId } = yield* begin
+          const { body, status } = yield* call(owner, "POST", "", { workflowId, startAt })
+          assert.strictEqual(status, 400)
+          assert.match(body.error, /^startAt: expected/)
+          assert.deepStrictEqual((yield* call(owner, "GET", "")).body.items, [])
+        }),
+      )
+    }
+
+    it.effect("refuses a time that is more than a year ahead with 400", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin
+        const asked = { workflowId, startAt: "2400-01-01T00:00:00Z" }
+        const { body, status } = yield* call(owner, "POST", "", asked)
+        assert.strictEqual(status, 400)
+        assert.match(body.error, /^startAt: expected a time before 1971-01-01T/)
+      }),
+    )
+  })
+})
