@@ -95,8 +95,11 @@ export type NodeLiterals<N extends Types, T, P extends string> = string extends 
           }
         : {
             readonly [K in keyof ShapeNamed<N, T>["inputs"]]?: LiteralOf<ShapeNamed<N, T>, K>
-          }
+          } & CalledFields<T>
     : { readonly [K in keyof ShapeNamed<N, T>["inputs"]]?: LiteralOf<ShapeNamed<N, T>, K> }
+
+/** Fields of the workflow that a node calls are inputs, too; the compiler does not know them. */
+type CalledFields<T> = T extends "sub_workflow" ? { readonly [field: string]: unknown } : {}
 
 /** The outputs that the literals of a node name. */
 type OwnOutputs<N extends Types, T, P extends string> = [Named<N, T>] extends [never]
@@ -152,7 +155,11 @@ export type InputsAt<N extends Types, Id extends string, T> = {
     ShapeNamed<N, T>,
     K
   >
-}
+} & ([Named<N, T>] extends [never]
+  ? T extends "sub_workflow"
+    ? { readonly [K in `${Id}.${string}`]: unknown }
+    : {}
+  : {})
 
 type NodeOf<End extends string> = End extends `${infer Node}.${string}` ? Node : End
 

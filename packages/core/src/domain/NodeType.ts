@@ -117,6 +117,19 @@ export interface TakenSignals {
   readonly problemOf: (payload: Json) => string | undefined
 }
 
+/** That nodes of a type execute other workflows. */
+export interface Calls {
+  /** The input with the id of the workflow. A start freezes the workflow of an id that is drawn. */
+  readonly input: string
+  /** The input with the values of its runs. */
+  readonly values: string
+  /**
+   * `once`: a node starts one run, and the fields of the workflow's Request node are inputs of the
+   * node. `each`: it starts any number of runs.
+   */
+  readonly times: "once" | "each"
+}
+
 /** A node type without its handler. */
 export interface NodeType {
   /** The `type` of nodes of this type: `http_request`. */
@@ -157,6 +170,8 @@ export interface NodeType {
    * start cannot give the outputs of such a node.
    */
   readonly waitsForSignal?: boolean
+  /** Absent: its nodes execute no other workflow. */
+  readonly calls?: Calls
   /** Which signals a node takes, as far as that is sure before it executes. Pure. */
   readonly signalsOf?: (known: KnownInputs) => TakenSignals | undefined
   /**

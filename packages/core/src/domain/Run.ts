@@ -91,13 +91,29 @@ const BodyOf = Schema.Struct({
   given: Schema.Array(Schema.String),
 })
 
+/** A workflow that nodes call, as it was when the run was started. */
+export const CalledWorkflow = Schema.Struct({
+  name: Schema.String,
+  revision: Schema.Int,
+  nodes: Schema.Array(Node),
+  edges: Schema.Array(Edge),
+  settings: WorkflowSettings,
+})
+export type CalledWorkflow = typeof CalledWorkflow.Type
+
+/** The workflows that nodes call by an id that is drawn, and those that these call, by id. */
+export const CalledWorkflows = Schema.Record(Schema.String, CalledWorkflow)
+export type CalledWorkflows = typeof CalledWorkflows.Type
+
 /**
- * The settings of a workflow, the prices in force when the run was started, and of the body of a
- * loop, whose it is.
+ * The settings of a workflow, with what else was in force when the run was started; of the body of
+ * a loop, also whose it is.
  */
 const DefinitionSettings = Schema.Struct({
   ...WorkflowSettings.fields,
   prices: Schema.optionalKey(Prices),
+  /** Absent: it calls none. */
+  workflows: Schema.optionalKey(CalledWorkflows),
   body: Schema.optionalKey(BodyOf),
 })
 export type DefinitionSettings = typeof DefinitionSettings.Type

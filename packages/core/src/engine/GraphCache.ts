@@ -8,10 +8,14 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { freeze } from "../domain/Json.ts"
 import { graphsCached } from "../domain/Limits.ts"
-import type { Definition, InputOverrides } from "../domain/Run.ts"
-import { isEvaluated, isShared } from "../domain/Run.ts"
+import type { CalledWorkflows, Definition, InputOverrides } from "../domain/Run.ts"
+import { evaluatedId, isEvaluated, isShared } from "../domain/Run.ts"
+import type { Node } from "../domain/Workflow.ts"
 import type { Graph, Reading } from "../graph/Graph.ts"
 import { compile, readDrawing } from "../graph/Graph.ts"
+import type { Call, RerunCalls } from "../graph/internal/CalledWorkflows.ts"
+import { problemsOfCircles } from "../graph/internal/CallCircles.ts"
+import { asking, callsIn, rerunCallsOf } from "../graph/internal/CalledWorkflows.ts"
 import type { Drawing } from "../graph/internal/Draft.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
 import { BoundedMap } from "./BoundedMap.ts"
@@ -27,6 +31,18 @@ export class GraphCache extends Context.Service<
     readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
     /** Reads a drawing as a new start would, also one that has problems. */
     readonly read: (drawing: Drawing, overrides: InputOverrides) => Reading
+    /** The workflows that nodes call by ids that are drawn. */
+    readonly calls: (nodes: ReadonlyArray<Node>, overrides: InputOverrides) => ReadonlyArray<Call>
+    /** What stands against a graph because the workflows call each other without an end. */
+    readonly problemsOfCalls: (graph: Graph, workflows: CalledWorkflows) => ReadonlyArray<Problem>
+    /** Those of these workflows that ask a person. */
+    readonly asking: (workflows: CalledWorkflows) => ReadonlySet<string>
+    /** Compares what nodes call with what they called in an earlier run. */
+    readonly rerunCalls: (
+      calls: ReadonlyArray<Call>,
+      before: CalledWorkflows | undefined,
+      now: CalledWorkflows,
+    ) => RerunCalls
   }
 >()("@millrace/core/engine/GraphCache") {
   static readonly layer: Layer.Layer<GraphCache, never, NodeTypes> = Layer.effect(
@@ -45,8 +61,17 @@ export class GraphCache extends Context.Service<
       const kept = new BoundedMap<string, Compiled>(graphsCached)
       let types = all()
       return GraphCache.of({
-        read: (drawing, overrides) =>
-          readDrawing(drawing, { types: all(), overrides, evaluates: true }),
+        read: (drawing, overrides) => {
+          const { workflows } = drawing.settings ?? {}
+          return readDrawing(drawing, { types: all(), overrides, evaluates: true, workflows })
+        },
+        calls: (nodes, overrides) => callsIn(nodes, overrides, all()),
+        problemsOfCalls: (graph, workflows) =>
+          problemsOfCircles(graph, workflows, all(), (id, { edges, nodes }) =>
+            shareable({ id: evaluatedId(id), nodes, edges, settings: { workflows } }, {}),
+          ),
+        asking: (workflows) => asking(workflows, all()),
+        rerunCalls: (calls, before, now) => rerunCallsOf(calls, before, now, all()),
         compile: (definition, overrides) => {
           const isKept = isShared(definition) && Object.keys(overrides).length === 0
           if (!isKept) return shareable(definition, overrides)

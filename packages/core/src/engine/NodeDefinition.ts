@@ -15,7 +15,14 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { handlerMessageLength } from "../domain/Limits.ts"
-import type { InputPort, NodeExample, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
+import type {
+  Calls,
+  InputPort,
+  NodeExample,
+  NodeType,
+  OutputPort,
+  Ports,
+} from "../domain/NodeType.ts"
 import type { RetryPolicy } from "../domain/NodePolicy.ts"
 import { problemsOfType } from "../domain/NodePolicy.ts"
 import { bracketed, quoted } from "../domain/Quote.ts"
@@ -73,6 +80,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly body?: PortFields
   /** See {@link NodeType}. */
   readonly waitsForSignal?: boolean
+  /** See {@link NodeType}. */
+  readonly calls?: Calls
   /** See {@link NodeType}. */
   readonly signalsOf?: NodeType["signalsOf"]
   /** What follows a crash during an attempt; `at-least-once` by default. */
@@ -251,7 +260,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
   const { credits = 0, key, modes = [], ports: dynamic } = declaration
-  const { problemsOfInputs, signalsOf } = declaration
+  const { calls, problemsOfInputs, signalsOf } = declaration
   const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
   const nonsense = problemsOfType(policy)
   if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
@@ -276,6 +285,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
       ? {}
       : { body: portsOf({}, declaration.body, noneSpecial).outputs }),
     ...(declaration.waitsForSignal === true ? { waitsForSignal: true } : {}),
+    ...(calls === undefined ? {} : { calls }),
     ...(signalsOf === undefined ? {} : { signalsOf }),
     delivery: declaration.delivery ?? "at-least-once",
     effects: declaration.effects ?? "writes",

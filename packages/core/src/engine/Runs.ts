@@ -9,7 +9,6 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
-import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { rerunIdOf, type Run, type RunRecord } from "../domain/Run.ts"
 import type { Workflow } from "../domain/Workflow.ts"
@@ -31,7 +30,7 @@ import { GraphCache } from "./GraphCache.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
 import { Ids } from "./Ids.ts"
 import type { Asked, StartRequest } from "./internal/NewRun.ts"
-import { newRunOf, overlayOf, pinnedRowsOf } from "./internal/NewRun.ts"
+import { newRunOf, pinnedRowsOf } from "./internal/NewRun.ts"
 import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
 import * as StartPlan from "./internal/StartPlan.ts"
@@ -54,21 +53,15 @@ import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send, type SendRefusal, signal, type Signal } from "./internal/Sending.ts"
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
-import { problemsOfSize } from "../graph/internal/Draft.ts"
-import { withNodeOverrides } from "../graph/internal/Overlay.ts"
-import { type Validation, validationOf } from "./internal/Validation.ts"
+import { validated, type ValidationRequest } from "./internal/Validating.ts"
+import type { Validation } from "./internal/Validation.ts"
 import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
 export type { RerunBatch } from "./internal/RerunFailed.ts"
 export type { StartRequest } from "./internal/NewRun.ts"
+export type { ValidationRequest } from "./internal/Validating.ts"
 export type { StartedOnce } from "./internal/StartOnce.ts"
-
-/** What a validation judges: a start, of the stored workflow or of a draft. */
-export interface ValidationRequest extends StartRequest {
-  /** Takes the place of what is stored; what is absent stays. */
-  readonly draft?: Partial<Pick<Workflow, "nodes" | "edges">> | undefined
-}
 
 /** Why a start is refused. */
 export type StartRefusal =
@@ -456,19 +449,7 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
 const validate = (services: Services): Runs["Service"]["validate"] =>
   Effect.fn("Runs.validate")(function* (account, request) {
     const stored = yield* storedOf(services, account, request)
-    const { draft } = request
-    const workflow = { ...stored, ...draft }
-    const overlay = { ...overlayOf(request), isDraft: draft !== undefined }
-    const tooLarge = draft === undefined ? [] : problemsOfSize(workflow, yield* CurrentLimits)
-    const made =
-      tooLarge.length > 0
-        ? Result.fail(tooLarge)
-        : yield* planOf(services.planning, { account, request }, workflow, nobody, overlay)
-    const nodes = withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
-    const drawing = { nodes: Result.getOrElse(nodes, () => workflow.nodes), edges: workflow.edges }
-    const read = tooLarge.length > 0 ? { nodes: [], edges: [] } : drawing
-    const reading = services.graphs.read(read, overlay.inputOverrides)
-    return validationOf(made, reading, services.planning.priceList?.prices)
+    return yield* validated(services.planning, account, stored, request)
   })
 
 const evaluate = (services: Services): Runs["Service"]["evaluate"] =>

@@ -88,7 +88,8 @@ export const compile = (
   evaluates = true,
   given?: ReadonlySet<string>,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
-  const reading = readDrawing(definition, { types, overrides, evaluates, given })
+  const { workflows } = definition.settings ?? {}
+  const reading = readDrawing(definition, { types, overrides, evaluates, given, workflows })
   const { problems } = reading
   const mismatches = mismatchesOf(reading)
   if (problems.length > 0) return Result.fail([...problems, ...mismatches])

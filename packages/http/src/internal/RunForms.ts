@@ -112,7 +112,7 @@ export const definitionOf = (
   ports: ReadonlyArray<NodePorts>,
 ): RunDefinition => {
   const { edges, nodes, settings } = definition
-  const { prices: _, ...own } = settings
+  const { prices: _, workflows: __, ...own } = settings
   const { viewport, workflowId, workflowName, workflowRevision } = run
   const known = ports.map(({ nodeId, ports: { inputs, outputs } }) => ({
     nodeId,

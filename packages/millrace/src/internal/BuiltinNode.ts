@@ -212,7 +212,10 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
   /** Executes another workflow as a run of its own, and puts out its output. */
   readonly sub_workflow: Plain & {
     readonly inputs: {
-      /** The id of a workflow of the same account; it is executed as it is stored then. */
+      /**
+       * The id of a workflow of the same account. One that is drawn here is executed as it was
+       * when the run was started; one that is computed, as it is then.
+       */
       readonly workflowId: string
       /** Values for the Request node of that workflow. */
       readonly values: { readonly [key: string]: unknown }
@@ -232,7 +235,10 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
     readonly inputs: {
       /** The items, at most 10000; without any, nothing runs. */
       readonly items: ReadonlyArray<unknown>
-      /** The id of a workflow of the same account; it is executed as it is stored then. */
+      /**
+       * The id of a workflow of the same account. One that is drawn here is executed as it was
+       * when the run was started; one that is computed, as it is then.
+       */
       readonly workflowId: string
       /** Values for the Request node of that workflow. */
       readonly values: { readonly [key: string]: unknown }

@@ -62,6 +62,20 @@ const calling = async (engine: Engine, workflowId: string, values = {}) => {
   return id
 }
 
+/** A workflow that calls the one of its value `id`, with that value. */
+const computing = async (engine: Engine) => {
+  const { id } = await engine.workflows.create(
+    engine
+      .workflow("Computing")
+      .node("in", "request", { fields: [{ name: "id", type: "string" }] })
+      .node("call", "sub_workflow", {
+        workflowId: "{{ values.id }}",
+        values: { id: "{{ values.id }}" },
+      }),
+  )
+  return id
+}
+
 /** A workflow that works on items. */
 const looping = async (engine: Engine, inputs: object) => {
   const { id } = await engine.workflows.create({
@@ -128,8 +142,10 @@ describe("sub_workflow", () => {
 
   it("says what stands against the start of the child", async () => {
     await using engine = await testEngine({ nodes })
-    const gone = await engine.runs.start({ workflowId: await calling(engine, "wf_none") })
-    expect((await gone.wait()).error).toBe('Node "call" failed: there is no workflow "wf_none"')
+    const gone = await computing(engine)
+    const values = { id: "wf_none" }
+    const computed = await engine.runs.start({ workflowId: gone, values })
+    expect((await computed.wait()).error).toBe('Node "call" failed: there is no workflow "wf_none"')
     const odd = await engine.runs.start({
       workflowId: await calling(engine, await made(engine), { item: "seven" }),
     })
@@ -152,13 +168,8 @@ describe("sub_workflow", () => {
 
   it("lets a workflow call itself ten runs deep, and no deeper", async () => {
     await using engine = await testEngine({ nodes })
-    const id = await calling(engine, "wf_later")
-    const { nodes: drawn } = await engine.workflows.get(id)
-    const again = drawn.map((node) =>
-      node.type === "sub_workflow" ? { ...node, data: { inputs: { workflowId: id } } } : node,
-    )
-    await engine.workflows.update(id, { nodes: again })
-    const run = await engine.runs.start({ workflowId: id })
+    const id = await computing(engine)
+    const run = await engine.runs.start({ workflowId: id, values: { id } })
     expect((await run.wait()).error).toMatch(/runs that start each other are 11 deep; the limit/)
     expect((await engine.runs.list({ roots: "false" })).items).toHaveLength(11)
   })

@@ -9,7 +9,9 @@ import { Schema } from "effect"
 
 /** The workflow of the children. */
 export const workflowId = Schema.String.annotate({
-  description: "The id of a workflow of the same account; it is executed as it is stored then.",
+  description:
+    "The id of a workflow of the same account. One that is drawn here is executed as it was when " +
+    "the run was started; one that is computed, as it is then.",
 })
 
 /** What the Request node of the child gets. */

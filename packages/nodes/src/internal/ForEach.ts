@@ -87,6 +87,7 @@ export const forEach = define({
     "Executes the nodes that lie in it, or a workflow, for every item of an array, and puts out " +
     "all results.",
   category: "flow",
+  calls: { input: "workflowId", values: "values", times: "each" },
   icon: "repeat",
   inputs: {
     items,

@@ -20,6 +20,7 @@ export const subWorkflow = define({
   description: "Executes another workflow as a run of its own, and puts out its output.",
   category: "flow",
   icon: "workflow",
+  calls: { input: "workflowId", values: "values", times: "once" },
   inputs: { workflowId, values },
   outputs: {
     output: Json.annotate({ description: "The output of the child run." }),
@@ -29,12 +30,16 @@ export const subWorkflow = define({
     inputs: { workflowId: "wf_invoice", values: { order: 12 } },
     outputs: { output: "sent", runId: "run_1" },
   },
-  run: ({ values: given = {}, workflowId: id }) =>
+  run: ({ values: given = {}, workflowId: id, ...fields }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
       const end = node.message === undefined ? undefined : childEndOf(node.message)
       if (end === undefined) {
-        const child = yield* node.prepareChild({ workflowId: id, values: given, index: 0 })
+        const child = yield* node.prepareChild({
+          workflowId: id,
+          values: { ...given, ...fields },
+          index: 0,
+        })
         node.log("info", `Started run ${child.run.id}`, { runId: child.run.id })
         return yield* node.suspend({ for: childMessage }, null, [child])
       }

@@ -10,6 +10,12 @@ export const pathLength = 500
 /** How deep runs may start each other: a child of the first run is 1 deep. */
 export const childDepth = 10
 
+/** Workflows that a workflow calls, with those that these call. */
+export const workflowsCalled = 100
+
+/** Bytes of JSON text of their drawings together (4 MiB). */
+export const calledBytes = 4_194_304
+
 /** Runs that a node starts in one step, and of whose ends it has not heard. */
 export const childrenAtOnce = 50
 

@@ -17,7 +17,7 @@ import type { Limits } from "../../domain/Limits.ts"
 import { childrenAtOnce, stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
-import type { LogLine, PinnedOutputs, Run } from "../../domain/Run.ts"
+import type { CalledWorkflows, LogLine, PinnedOutputs, Run } from "../../domain/Run.ts"
 import type { Message, Wait } from "../../domain/Message.ts"
 import { childMessage, problemOfName } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
@@ -83,6 +83,8 @@ export interface AttemptRequest {
   readonly children: ChildSource
   /** The body of the node, if it is a loop with one, and what that uses of other nodes. */
   readonly loop: Loop | undefined
+  /** The workflows that the run's graph calls. */
+  readonly workflows: CalledWorkflows | undefined
   /** How the node comes by links for people; `undefined` if nobody makes any. */
   readonly links: ApprovalLinks | undefined
   /** The secrets of the run; `undefined` if its graph names none. */
@@ -353,7 +355,9 @@ export class Attempt {
       message,
       suspend,
       prepareChild: (child) =>
-        "body" in child ? this.#prepareBody(child) : children.prepare(run, node.id, child),
+        "body" in child
+          ? this.#prepareBody(child)
+          : children.prepare(run, node.id, child, request.workflows),
       hasBody: this.#request.loop !== undefined,
       children: children.listed(run, node.id),
       outputOfChild: children.outputOf,

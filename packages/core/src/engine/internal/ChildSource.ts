@@ -14,8 +14,17 @@ import { withLarge } from "../../domain/LargeValue.ts"
 import { childDepth, childrenPerPage, CurrentLimits } from "../../domain/Limits.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { PageRequest } from "../../domain/Page.ts"
-import type { Definition, InputOverrides, ParentRun, PinnedOutputs, Run } from "../../domain/Run.ts"
+import type {
+  CalledWorkflow,
+  CalledWorkflows,
+  Definition,
+  InputOverrides,
+  ParentRun,
+  PinnedOutputs,
+  Run,
+} from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
+import type { Workflow } from "../../domain/Workflow.ts"
 import type { SearchTooBroad } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
@@ -29,18 +38,22 @@ import type { GraphCache } from "../GraphCache.ts"
 import { Ids } from "../Ids.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import { CurrentValues } from "./CurrentValues.ts"
-import { givenRowsOf, newRunOf } from "./NewRun.ts"
+import { givenRowsOf, newRunOf, overlayOf } from "./NewRun.ts"
 import type { Plan } from "./Plan.ts"
 import { estimateOf } from "./Plan.ts"
 import * as StartPlan from "./StartPlan.ts"
 
 /** How nodes of this process start child runs. */
 export interface ChildSource {
-  /** The start of a child of this run, or why it cannot be started. */
+  /**
+   * The start of a child of this run, or why it cannot be started. What the run has frozen of
+   * other workflows is started as it was; everything else, as it is stored now.
+   */
   readonly prepare: (
     run: Run,
     nodeId: string,
     request: ChildRequest,
+    frozen: CalledWorkflows | undefined,
   ) => Effect.Effect<ChildRun, NodeError>
   /** The same for a child that executes the body of a loop of this run. */
   readonly prepareBody: (
@@ -132,10 +145,20 @@ const servicesOf = Effect.all({
 })
 type Services = Effect.Success<typeof servicesOf>
 
+/** A workflow that a run has frozen, as one that is stored. */
+const asStored = (
+  { accountId, createdAt }: Run,
+  id: WorkflowId,
+  called: CalledWorkflow,
+): Workflow => {
+  const rest = { description: null, thumbnailUrl: null, createdAt, updatedAt: createdAt }
+  return { id, accountId, ...called, ...rest }
+}
+
 const bytesOf = (json: Json): number => new TextEncoder().encode(JSON.stringify(json)).length
 
 const prepare = (services: Services): ChildSource["prepare"] =>
-  Effect.fnUntraced(function* (run, nodeId, { index, values, workflowId }) {
+  Effect.fnUntraced(function* (run, nodeId, { index, values, workflowId }, frozen = {}) {
     const { clock, ids, limits, planning, workflows } = services
     const parent = yield* placeOf(run, nodeId, index)
     const bytes = bytesOf(values)
@@ -144,8 +167,12 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     }
     const account = run.accountId
     const named = `workflow ${quoted(workflowId)}`
-    const stored = workflows.find(account, WorkflowId.make(workflowId))
-    const found = yield* read(named, stored)
+    const called = Object.hasOwn(frozen, workflowId) ? frozen[workflowId] : undefined
+    const id = WorkflowId.make(workflowId)
+    const found =
+      called === undefined
+        ? yield* read(named, workflows.find(account, id))
+        : Option.some(asStored(run, id, called))
     if (Option.isNone(found)) return yield* refusal(`there is no ${named}`)
     const maxCredits = leftOf(run)
     const { keyId, priority, source } = run
@@ -157,9 +184,17 @@ const prepare = (services: Services): ChildSource["prepare"] =>
       maxCredits,
       priority,
     }
-    const id = RunId.make(yield* ids.make("run"))
+    const runId = RunId.make(yield* ids.make("run"))
     const asked = { account, request }
-    const planned = yield* read(named, StartPlan.planOf(planning, asked, found.value, id))
+    const calls = StartPlan.calledByStart(
+      planning,
+      account,
+      found.value,
+      overlayOf(request),
+      frozen,
+    )
+    const known = { called: yield* read(named, calls) }
+    const planned = yield* read(named, StartPlan.planOf(planning, asked, found.value, runId, known))
     if (Result.isFailure(planned)) {
       const problems = planned.failure.map(({ message }) => message).join("; ")
       return yield* refusal(`${named} cannot be started: ${problems}`)
@@ -168,7 +203,7 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     yield* checkCost(named, estimate, maxCredits)
     const executionId = yield* ids.make("execution")
     const createdAt = clock.currentTimeMillisUnsafe()
-    const fresh = { id, executionId, createdAt, webhook: null, parent }
+    const fresh = { id: runId, executionId, createdAt, webhook: null, parent }
     const made = newRunOf(asked, found.value, planned.success, fresh)
     const commit = new CommitBuilder(made, createdAt).commit()
     return { run: commit.run, credits: commit.credits ?? [], definition }

@@ -10,6 +10,7 @@ import type { AccountId, KeyId, RunId, SessionId, TriggerId, WorkflowId } from "
 import type { IdempotencyKey } from "../../domain/Idempotency.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import type {
+  CalledWorkflows,
   InputOverrides,
   LogLine,
   NodeRun,
@@ -63,6 +64,8 @@ export interface TakenOver {
   readonly of: RunId
   /** True if the run executes the graph of the earlier run, which may not be stored any more. */
   readonly isSameGraph: boolean
+  /** The workflows that the graph of the earlier run calls, as it has frozen them. */
+  readonly workflows?: CalledWorkflows | undefined
   /** What nodes put out that are not executed again. */
   readonly outputs: PinnedOutputs
   /** Which run executed each of them. */

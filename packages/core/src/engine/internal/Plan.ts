@@ -14,6 +14,7 @@ import { quoted } from "../../domain/Quote.ts"
 import type { PriceList, Prices } from "../../domain/Prices.ts"
 import { priceOf, pricesOf, problemOfPrice } from "../../domain/Prices.ts"
 import type {
+  CalledWorkflows,
   Definition,
   DefinitionSettings,
   InputOverrides,
@@ -52,6 +53,8 @@ export interface PlanOptions {
   readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
   /** The prices in force. */
   readonly priceList: PriceList | undefined
+  /** The workflows that its nodes call. */
+  readonly called?: CalledWorkflows | undefined
 }
 
 /** What a node that may execute is expected to cost. */
@@ -127,16 +130,26 @@ const bareOf = (workflow: Workflow): Pick<Definition, "nodes" | "edges"> => {
   return drawing
 }
 
-/** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
+/** Characters of an id that a store can look up well. */
+const idLength = 1_000
+
+/**
+ * Runs of one revision share a definition, if what they call has one revision, too; a start that
+ * replaces nodes has one of its own.
+ */
 const definitionIdOf = (
   workflow: Workflow,
   overlay: Overlay,
   runId: RunId,
   priceList: PriceList | undefined,
+  called: CalledWorkflows = {},
 ): string => {
   const isOwn = overlay.nodeOverrides.length > 0 || overlay.isDraft === true
-  if (isOwn) return evaluatedId(runId)
-  const revised = `${workflow.id}@${workflow.revision}`
+  const others = Object.entries(called)
+    .map(([id, { revision }]) => `/${id}@${revision}`)
+    .toSorted()
+  const revised = `${workflow.id}@${workflow.revision}${others.join("")}`
+  if (isOwn || revised.length > idLength) return evaluatedId(runId)
   // Definitions that were frozen before there were bodies have other ids, and no nodes in nodes.
   const isNested = workflow.nodes.some((node) => parentOf(node) !== undefined)
   const drawn = isNested ? withBodies(revised) : revised
@@ -154,9 +167,19 @@ const pricesFor = (
   return prices === undefined ? undefined : { ...priceList, prices }
 }
 
-/** The settings of a workflow, with the prices that its runs keep. */
-const withPrices = ({ settings }: Workflow, priceList: PriceList | undefined): DefinitionSettings =>
-  priceList === undefined ? settings : { ...settings, prices: priceList.prices }
+/** The settings of a workflow, with the prices and the called workflows that its runs keep. */
+const frozenSettings = (
+  { settings }: Workflow,
+  priceList: PriceList | undefined,
+  workflows: CalledWorkflows | undefined,
+): DefinitionSettings =>
+  priceList === undefined && workflows === undefined
+    ? settings
+    : {
+        ...settings,
+        ...(priceList === undefined ? {} : { prices: priceList.prices }),
+        ...(workflows === undefined ? {} : { workflows }),
+      }
 
 /** Where the inputs of a node come from that is to run alone: the outputs of these nodes. */
 export const upstreamOf = (workflow: Workflow, nodeId: string): ReadonlyArray<string> => [
@@ -221,7 +244,7 @@ export const planSingle = (
     const found = placedIn(drawnNode, undefined)
     const { compile } = options
     const { secretInputs = [] } = overlay
-    const settings = withPrices(workflow, pricesFor(options, [found]))
+    const settings = frozenSettings(workflow, pricesFor(options, [found]), options.called)
     const drawn = { id: runId, nodes: [found], edges: [], settings }
     // First without what arrives and without secrets, to know its ports; what is missing is no
     // problem yet.
@@ -264,8 +287,9 @@ export const plan = (
     const { edges, nodes: bareStored } = bareOf(workflow)
     const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
     const priceList = pricesFor(options, nodes)
-    const id = definitionIdOf(workflow, overlay, runId, priceList)
-    const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }
+    const { called } = options
+    const id = definitionIdOf(workflow, overlay, runId, priceList, called)
+    const drawn = { id, nodes, edges, settings: frozenSettings(workflow, priceList, called) }
     const compiled = options.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
     const { pinnedOutputs: given = noPins } = overlay

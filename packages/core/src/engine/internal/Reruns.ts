@@ -10,7 +10,13 @@ import type { AccountId, KeyId, SessionId } from "../../domain/Id.ts"
 import { RunId } from "../../domain/Id.ts"
 import { hintOf } from "../../domain/Nearest.ts"
 import { quoted } from "../../domain/Quote.ts"
-import type { NodeRun, PinnedOutputs, RunRecord, RunSource } from "../../domain/Run.ts"
+import type {
+  CalledWorkflows,
+  NodeRun,
+  PinnedOutputs,
+  RunRecord,
+  RunSource,
+} from "../../domain/Run.ts"
 import { evaluatedId, isPinned, isTerminal, nodeRunsOf } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
@@ -26,6 +32,7 @@ import type { GraphCache } from "../GraphCache.ts"
 import { InvalidGraph, RunNotFound, RunOpen, WorkflowNotFound } from "../Refusals.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { StartRequest } from "./NewRun.ts"
+import { calledByStart } from "./StartPlan.ts"
 import { wholeOutputs } from "./WholeOutputs.ts"
 
 /** What a rerun asks for. */
@@ -67,7 +74,7 @@ const sentencesOf = (problems: ReadonlyArray<Problem>) => problems.map(({ messag
 
 /** The graph of a run as a workflow. */
 const workflowOf = ({ definition, run }: RunRecord): Workflow => {
-  const { prices: _, ...settings } = definition.settings
+  const { prices: _, workflows: __, ...settings } = definition.settings
   const { accountId, createdAt, workflowId: id, workflowName: name, workflowRevision } = run
   const { edges, nodes } = definition
   const drawn = { nodes, edges, settings, revision: workflowRevision }
@@ -80,11 +87,13 @@ const graphOf = (
   { run }: RunRecord,
   workflow: Workflow,
   overrides: ReadonlyArray<Node>,
+  workflows: CalledWorkflows | undefined,
 ): Result.Result<Graph, ReadonlyArray<Problem>> =>
   Result.flatMap(withNodeOverrides(workflow.nodes, overrides), (nodes) => {
-    const { edges, settings } = workflow
+    const settings = { ...workflow.settings, ...(workflows === undefined ? {} : { workflows }) }
+    const drawn = { nodes, edges: workflow.edges, settings }
     // An id of its own: nothing of it is kept.
-    return graphs.compile({ id: evaluatedId(run.id), nodes, edges, settings }, run.inputOverrides)
+    return graphs.compile({ id: evaluatedId(run.id), ...drawn }, run.inputOverrides)
   })
 
 /** Problems of nodes that a rerun names, and that its graph does not have. */
@@ -135,7 +144,12 @@ export const prepareRerun = Effect.fnUntraced(function* (
   if (Option.isNone(stored)) return yield* new WorkflowNotFound({ workflowId: run.workflowId })
   const workflow = stored.value
   const { from = [], nodeOverrides = [], pinnedOutputs = {} } = request
-  const compiled = graphOf(parts, record, workflow, nodeOverrides)
+  const overlay = { values: {}, inputOverrides: run.inputOverrides, nodeOverrides }
+  const frozen = record.definition.settings.workflows
+  const kept = isSameGraph ? frozen : undefined
+  const called = yield* calledByStart(parts, account, workflow, overlay, kept)
+  if (called.problems.length > 0) return yield* refused(sentencesOf(called.problems))
+  const compiled = graphOf(parts, record, workflow, nodeOverrides, called.workflows)
   if (Result.isFailure(compiled)) return yield* refused(sentencesOf(compiled.failure))
   const graph = compiled.success
   const unknown = problemsOfFrom(from, graph)
@@ -147,7 +161,14 @@ export const prepareRerun = Effect.fnUntraced(function* (
     statuses: new Map(rows.map(({ nodeId, status }) => [nodeId, status])),
   }
   const wish = { from: new Set(from), pinned: new Set(Object.keys(pinnedOutputs)) }
-  const plan = rerunPlanOf(earlier, graph, workflow.edges, wish)
+  // What a loop calls is what the nodes in it call.
+  const calls = graph.nodes.flatMap(({ id: nodeId, node }) =>
+    parts.graphs
+      .calls([node, ...(graph.bodies.get(nodeId)?.nodes ?? [])], run.inputOverrides)
+      .map((call) => ({ ...call, nodeId })),
+  )
+  const ofCalls = parts.graphs.rerunCalls(calls, frozen, called.workflows ?? {})
+  const plan = rerunPlanOf(earlier, graph, workflow.edges, wish, ofCalls)
   if (plan.anew.size === 0) {
     return yield* refused([
       "Nothing has to run anew: every node has completed, and nothing has changed. Say in `from` " +
@@ -168,7 +189,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
     startAt: request.startAt,
     keyId: request.keyId,
     sessionId: request.sessionId,
-    rerun: { of: id, isSameGraph, ...outputs },
+    rerun: { of: id, isSameGraph, workflows: kept, ...outputs },
   }
   return { record, workflow, plan, request: started }
 })

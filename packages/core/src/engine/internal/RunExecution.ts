@@ -262,7 +262,7 @@ export class RunExecution {
   /** Calls a handler at once: one that does not wait has then ended. It gets control at `now`. */
   #start(started: Started, now: Timestamp): Called {
     const { attempt: number, given, index, inputs, message, state } = started
-    const { graph, held, priorAttempts, limits, run } = this.progress
+    const { definition, graph, held, priorAttempts, limits, run } = this.progress
     const { children, clock, evaluator, handlers, links, types } = this.#shared
     const node = graph.nodes[index]!
     const nodeType = node.type.key
@@ -277,6 +277,7 @@ export class RunExecution {
       evaluator,
       children,
       loop: this.#loopOf(node),
+      workflows: definition.settings.workflows,
       links,
       secrets: this.#secrets,
       values: this.#values,

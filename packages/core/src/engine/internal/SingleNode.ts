@@ -11,6 +11,7 @@ import type { JsonObject } from "../../domain/Json.ts"
 import { freeze, isJsonObject } from "../../domain/Json.ts"
 import { defaultInput } from "../../domain/NodeType.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
+import type { CalledWorkflows } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { NodePlan } from "../../graph/internal/NodePlan.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
@@ -102,12 +103,13 @@ const withGiven = ({ data, ...node }: Node, { fallback, inputs, secrets }: Given
 const computeSingle = Effect.fnUntraced(function* (
   parts: Parts,
   single: Single,
+  workflows: CalledWorkflows | undefined,
 ): Effect.fn.Return<Result.Result<Computed, ReadonlyArray<Problem>>, StorageError> {
   const { account, nodeId, overlay, workflow } = single
   const nodes = withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
   const drawn = Result.getOrElse(nodes, () => workflow.nodes)
   const { plans, problems } = parts.graphs.read(
-    { nodes: drawn, edges: workflow.edges },
+    { nodes: drawn, edges: workflow.edges, settings: { workflows } },
     overlay.inputOverrides,
   )
   const { pinnedOutputs: pinned = {} } = overlay
@@ -146,7 +148,7 @@ export const planAlone = Effect.fnUntraced(function* (
   single: Single,
   options: PlanOptions,
 ) {
-  const computed = yield* computeSingle(parts, single)
+  const computed = yield* computeSingle(parts, single, options.called)
   if (Result.isFailure(computed)) return Result.fail(computed.failure)
   const { outputs, overlay } = computed.success
   return planSingle(single.workflow, overlay, single.nodeId, outputs, single.runId, options)

@@ -5,18 +5,25 @@
  * Guarantees: every problem at once. Stores nothing.
  */
 import { Clock, Effect, Result } from "effect"
-import type { RunId } from "../../domain/Id.ts"
+import type { AccountId, RunId } from "../../domain/Id.ts"
 import { startAheadMillis } from "../../domain/Limits.ts"
 import { CurrentPrices } from "../../domain/Prices.ts"
+import type { CalledWorkflows } from "../../domain/Run.ts"
 import { format, type Timestamp } from "../../domain/Timestamp.ts"
-import type { Workflow } from "../../domain/Workflow.ts"
+import type { Node, Workflow } from "../../domain/Workflow.ts"
 import { problemsOfApprovals } from "../../graph/internal/ApprovalRules.ts"
+import type { Call } from "../../graph/internal/CalledWorkflows.ts"
+import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { problemsOfOverrides } from "../../graph/internal/SecretNames.ts"
 import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
+import type { StorageError } from "../../ports/StorageError.ts"
+import { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
 import { GraphCache } from "../GraphCache.ts"
+import type { Called } from "./Called.ts"
+import { calledBy } from "./Called.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { Asked, StartRequest } from "./NewRun.ts"
 import { overlayOf } from "./NewRun.ts"
@@ -29,6 +36,7 @@ import { planAlone } from "./SingleNode.ts"
 /** What planning a start needs. */
 export const services = Effect.all({
   runs: RunStore,
+  workflows: WorkflowStore,
   graphs: GraphCache,
   priceList: CurrentPrices,
   clock: Clock.Clock,
@@ -46,25 +54,67 @@ const problemsOfTime = (
     ? []
     : [{ message: `startAt: expected a time before ${format(now + startAheadMillis)}` }]
 
+const nobody: ReadonlySet<string> = new Set()
+
+/** The nodes as they are stored that call a workflow in which somebody is asked. */
+const callsOf = (
+  { calls }: GraphCache["Service"],
+  nodes: ReadonlyArray<Node>,
+  asking: ReadonlySet<string>,
+): ReadonlyArray<Call> =>
+  asking.size === 0 ? [] : calls(nodes, {}).filter(({ workflowId }) => asking.has(workflowId))
+
+type Parts = Effect.Success<typeof services>
+
+/** The workflows that a start calls, as they are now, or as they were `frozen` before. */
+export const calledByStart = (
+  parts: Pick<Parts, "graphs" | "workflows">,
+  account: AccountId,
+  { nodes: stored }: Pick<Workflow, "nodes">,
+  { inputOverrides: overrides, nodeOverrides }: Overlay,
+  frozen?: CalledWorkflows,
+): Effect.Effect<Called, StorageError> => {
+  const nodes = Result.getOrElse(withNodeOverrides(stored, nodeOverrides), () => stored)
+  const own = parts.graphs.calls(nodes, overrides)
+  const isLaidOver = nodes !== stored || Object.keys(overrides).length > 0
+  // What is stored is read, too, because it may ask somebody whom the start must not pass by.
+  const drawn = isLaidOver ? parts.graphs.calls(stored, {}) : []
+  return calledBy(parts, account, { own, drawn }, frozen)
+}
+
+/** What is known of a start before it is planned. */
+interface Known {
+  readonly overlay?: Overlay
+  /** Absent: what it calls is read. */
+  readonly called?: Called
+}
+
 /** Plans a start of this workflow. */
 export const planOf = Effect.fnUntraced(function* (
-  parts: Effect.Success<typeof services>,
+  parts: Parts,
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   id: RunId,
-  overlay: Overlay = overlayOf(request),
+  known: Known = {},
 ) {
   const { clock, graphs, priceList, scripts, secrets } = parts
   const { singleNodeId: nodeId } = request
-  const options = { compile: graphs.compile, priceList }
+  const { overlay = overlayOf(request) } = known
+  const frozen = request.rerun?.workflows
+  const { problems: ofCalls, workflows: called } =
+    known.called ?? (yield* calledByStart(parts, account, workflow, overlay, frozen))
+  const options = { compile: graphs.compile, priceList, called }
   const now = clock.currentTimeMillisUnsafe()
   const made =
     nodeId === undefined
       ? plan(workflow, overlay, id, options)
       : yield* planAlone(parts, { account, workflow, overlay, nodeId, runId: id, now }, options)
+  const asking = called === undefined ? nobody : graphs.asking(called)
+  const asks = callsOf(graphs, workflow.nodes, asking)
   const ofStart = [
     ...problemsOfTime(request, now),
-    ...problemsOfApprovals(workflow, overlay, nodeId),
+    ...ofCalls,
+    ...problemsOfApprovals(workflow, overlay, nodeId, asks),
   ]
   if (Result.isFailure(made)) return Result.fail([...ofStart, ...made.failure])
   const graph = made.success.graph
@@ -74,6 +124,7 @@ export const planOf = Effect.fnUntraced(function* (
     ...(yield* secrets.problemsOf(account, graph.success, made.success.pinnedOutputs)),
     ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
     ...ofStart,
+    ...(called === undefined ? [] : graphs.problemsOfCalls(graph.success, called)),
   ]
   return problems.length === 0 ? made : Result.fail(problems)
 })

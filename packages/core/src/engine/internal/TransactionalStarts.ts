@@ -67,7 +67,9 @@ const over = (
         : shared,
     stored: (workflow, shared) =>
       Effect.map(announce, () => {
-        if (!isShared(shared) || known.has(shared.id)) return
+        // What it calls was read in the transaction, too, and may never be committed.
+        const callsOthers = shared.settings.workflows !== undefined
+        if (!isShared(shared) || callsOthers || known.has(shared.id)) return
         known.set(shared.id, false)
         fork(share(workflow, shared))
       }),

@@ -11,6 +11,7 @@ import { quoted } from "../../domain/Quote.ts"
 import type { InputOverrides, PinnedOutputs } from "../../domain/Run.ts"
 import type { Node } from "../../domain/Workflow.ts"
 import { parentOf, settingsOf } from "../../domain/Workflow.ts"
+import type { Call } from "./CalledWorkflows.ts"
 import type { Drawing } from "./Draft.ts"
 import type { Problem } from "./Problem.ts"
 import { problemOfNode } from "./Problem.ts"
@@ -22,9 +23,9 @@ interface Laid {
   readonly pinnedOutputs?: PinnedOutputs
 }
 
-/** For each node behind an approval, an approval before it. */
+/** For each node behind one that asks, one of those before it. */
 const followersOf = (
-  asking: ReadonlyArray<Node>,
+  asking: ReadonlyArray<string>,
   { edges, nodes }: Drawing,
 ): ReadonlyMap<string, string> => {
   const targets = new Map<string, Array<string>>()
@@ -39,7 +40,7 @@ const followersOf = (
     else known.push(target)
   }
   const found = new Map<string, string>()
-  const left = asking.map(({ id }) => [id, id] as const)
+  const left = asking.map((id) => [id, id] as const)
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [id, approval] = next
     for (const target of targets.get(id) ?? []) {
@@ -71,17 +72,40 @@ const problemsOfAsking = (
   return problems
 }
 
-/** What stands against a start because its workflow asks people. */
+/** A node that calls a workflow in which a person is asked keeps calling it. */
+const problemsOfCall = (
+  { nodeId, port }: Call,
+  { inputOverrides, nodeOverrides, pinnedOutputs = {} }: Laid,
+): ReadonlyArray<Problem> => {
+  const given = Object.hasOwn(inputOverrides, nodeId) ? inputOverrides[nodeId]! : {}
+  const refused = [
+    ...(nodeOverrides.some(({ id }) => id === nodeId) ? ["Node override"] : []),
+    ...(Object.hasOwn(given, port) ? [`Input override ${quoted(port)} of node`] : []),
+    ...(Object.hasOwn(pinnedOutputs, nodeId) ? ["Pinned output of node"] : []),
+  ]
+  const why = "it calls a workflow that asks a person, which no start skips"
+  return refused.map((what) => ({ message: `${what} ${quoted(nodeId)}: ${why}`, nodeId }))
+}
+
+/**
+ * What stands against a start because its workflow asks people: itself, or by these calls of its
+ * nodes.
+ */
 export const problemsOfApprovals = (
   drawing: Drawing,
   laid: Laid,
   singleNodeId: string | undefined,
+  calls: ReadonlyArray<Call> = [],
 ): ReadonlyArray<Problem> => {
-  const asking = drawing.nodes.filter(
+  const asked = drawing.nodes.filter(
     (node) => node.type === approvalType && !settingsOf(node).disabled,
   )
+  const asking = [...asked.map(({ id }) => id), ...calls.map(({ nodeId }) => nodeId)]
   if (asking.length === 0) return []
-  const problems = asking.flatMap((node) => problemsOfAsking(node, laid))
+  const problems = [
+    ...asked.flatMap((node) => problemsOfAsking(node, laid)),
+    ...calls.flatMap((call) => problemsOfCall(call, laid)),
+  ]
   const behind = followersOf(asking, drawing)
   const follows = (id: string) => `it follows the approval ${quoted(behind.get(id)!)}`
   for (const id of Object.keys(laid.pinnedOutputs ?? {})) {

@@ -7,6 +7,8 @@
  */
 import type { Limits } from "../../domain/Limits.ts"
 import { plain, quoted } from "../../domain/Quote.ts"
+import type { CalledWorkflows } from "../../domain/Run.ts"
+import type { WorkflowSettings } from "../../domain/Workflow.ts"
 import { addedTo, Edge, Node } from "../../domain/Workflow.ts"
 import { cyclesOf } from "./Cycles.ts"
 import { hasIdShape, isReserved } from "../GraphId.ts"
@@ -16,6 +18,10 @@ import type { Problem } from "./Problem.ts"
 export interface Drawing {
   readonly nodes: ReadonlyArray<Node>
   readonly edges: ReadonlyArray<Edge>
+  /** What a start has frozen beside them. */
+  readonly settings?:
+    | (WorkflowSettings & { readonly workflows?: CalledWorkflows | undefined })
+    | undefined
 }
 
 /**

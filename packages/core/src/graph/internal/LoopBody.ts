@@ -157,7 +157,7 @@ export const drawingOf = (
   { settings, ...definition }: Definition,
   { edges, given, loop, nodes }: Body,
 ): Definition => {
-  const { onFailure, prices } = settings
+  const { onFailure, prices, workflows } = settings
   const around = [loop, ...given.map(({ node }) => node)]
   return {
     id: bodyId(definition, loop.id),
@@ -166,6 +166,7 @@ export const drawingOf = (
     settings: {
       ...(onFailure === undefined ? {} : { onFailure }),
       ...(prices === undefined ? {} : { prices }),
+      ...(workflows === undefined ? {} : { workflows }),
       body: { loop: loop.id, given: around.map(({ id }) => id) },
     },
   }

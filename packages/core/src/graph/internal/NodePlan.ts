@@ -19,9 +19,10 @@ import { readPolicy } from "../../domain/NodePolicy.ts"
 import { nearestHint, hintOf } from "../../domain/Nearest.ts"
 import { problemsShown } from "../../domain/Limits.ts"
 import { listed, plain, quoted } from "../../domain/Quote.ts"
-import type { InputOverrides } from "../../domain/Run.ts"
+import type { CalledWorkflows, InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { dataKeys, settingsOf } from "../../domain/Workflow.ts"
+import { portsOf } from "./CalledWorkflows.ts"
 import { lastingClauses, type Literal, type NodeLiterals, readLiteral } from "./Literal.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
@@ -87,7 +88,11 @@ export interface PlanOptions {
   readonly evaluates: boolean
   /** In the body of a loop: the nodes outside of it, whose outputs are known. */
   readonly given?: ReadonlySet<string> | undefined
+  /** The workflows that its nodes call. */
+  readonly workflows?: CalledWorkflows | undefined
 }
+
+const noWorkflows: CalledWorkflows = {}
 
 const noPorts: Ports = { inputs: new Map(), outputs: new Map() }
 
@@ -127,7 +132,7 @@ const givenPlan = (node: Node): NodePlan => ({
  */
 export const planOf = (
   node: Node,
-  { evaluates, given, overrides: allOverrides, types }: PlanOptions,
+  { evaluates, given, overrides: allOverrides, types, workflows = noWorkflows }: PlanOptions,
   wiring: Wiring,
   problems: Array<Problem>,
 ): NodePlan | undefined => {
@@ -138,7 +143,9 @@ export const planOf = (
   const overrides = Object.hasOwn(allOverrides, node.id) ? allOverrides[node.id]! : noOverrides
   const settings =
     overrides === noOverrides ? drawn : { ...drawn, inputs: { ...drawn.inputs, ...overrides } }
-  const ports = type.portsOf(settings)
+  const values = type.calls?.values ?? ""
+  const hasValues = wiring.inputs.has(values) || Object.hasOwn(settings.inputs, values)
+  const ports = portsOf(type, settings, { types, workflows }, hasValues)
   const missing = missingInputs(ports, settings, wiring)
   const isLeftover = wiring.edgeless && !settings.disabled && missing.length > 0
   const draft = isLeftover || type.role === "note"
@@ -151,8 +158,8 @@ export const planOf = (
   const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
   const literals = evaluates ? literalsOf(drawn.inputs, overrides, ports, policy) : undefined
   // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
-  const values = draft ? overrides : settings.inputs
-  const unfit = addProblemsOfValues(node.id, ports, values, literals, problems)
+  const checked = draft ? overrides : settings.inputs
+  const unfit = addProblemsOfValues(node.id, ports, checked, literals, problems)
   if (evaluates && !draft) addProblemsOfRaw(node.id, drawn.inputs, overrides, ports, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
   const plan = { node, settings, type, ports, overrides, policy, literals, draft, passThrough }

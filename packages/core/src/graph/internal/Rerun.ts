@@ -12,6 +12,7 @@ import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
+import type { RerunCalls } from "./CalledWorkflows.ts"
 import { frozenNodes } from "./LoopBody.ts"
 import type { Drawing } from "./Draft.ts"
 
@@ -23,9 +24,9 @@ export type RerunReason =
   | { readonly _tag: "Unfinished"; readonly status: NodeRunStatus }
   /** The earlier run did not have it. */
   | { readonly _tag: "New" }
-  /** The node, or an edge that ends at it, is not drawn as it was. */
+  /** The node, an edge that ends at it, or a workflow that it calls is not drawn as it was. */
   | { readonly _tag: "Changed" }
-  /** It asks a person, whose answer holds for one run. */
+  /** It asks a person, or calls a workflow that does, and an answer holds for one run. */
   | { readonly _tag: "Approval" }
   /** A node before it is executed anew, has changed, or has another output. */
   | { readonly _tag: "Follows"; readonly nodeId: string }
@@ -116,12 +117,15 @@ const before = ({ edgeSource, inEdges, inStart, nodes }: Graph, { index }: Graph
     (edge) => nodes[edgeSource[edge]!]!.id,
   )
 
+const callsNothing: RerunCalls = { asking: new Set(), changed: new Set() }
+
 /** What a rerun on this graph executes, and what it takes over. */
 export const rerunPlanOf = (
   earlier: EarlierRun,
   graph: Graph,
   drawn: ReadonlyArray<Edge>,
   { from, pinned }: RerunChoice,
+  { asking, changed }: RerunCalls = callsNothing,
 ): RerunPlan => {
   const [known, contents] = [
     contentsOf(earlier),
@@ -138,13 +142,12 @@ export const rerunPlanOf = (
     if (from.has(id)) return { _tag: "Asked" }
     const content = known.get(id)
     if (content === undefined) return { _tag: "New" }
-    if (content !== contents.get(id) || arrived.get(id) !== arrives.get(id)) {
-      return { _tag: "Changed" }
-    }
+    const isDrawnAnew = content !== contents.get(id) || arrived.get(id) !== arrives.get(id)
+    if (isDrawnAnew || changed.has(id)) return { _tag: "Changed" }
     const nodeId = before(graph, each).find((source) => moved.has(source))
     if (nodeId !== undefined) return { _tag: "Follows", nodeId }
     const status = earlier.statuses.get(id) ?? "PENDING"
-    const asks = type.key === approvalType || hasApproval(graph, id)
+    const asks = type.key === approvalType || hasApproval(graph, id) || asking.has(id)
     if (asks && status === "COMPLETED") return { _tag: "Approval" }
     return status === "COMPLETED" || status === "SKIPPED"
       ? undefined
