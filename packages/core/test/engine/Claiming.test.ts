@@ -8,6 +8,7 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
+import { Runner } from "@millrace/core/engine/Runner"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
@@ -147,17 +148,38 @@ describe("a claim", () => {
   it.effect("is not made by a process that lags, until it keeps its times again", () =>
     Effect.gen(function* () {
       const { clock, state } = yield* blockable
-      const { seen } = yield* Effect.provideService(observed(), Clock.Clock, clock)
+      const { process, seen } = yield* Effect.provideService(observed(), Clock.Clock, clock)
       const count = () => seen.claims.length
+      const lag = () => Context.get(process.context, Runner).status().lagMillis
       const first = count()
       state.blockedMillis = 250
       yield* TestClock.adjust("500 millis")
-      assert.strictEqual(count(), first + 1)
+      assert.deepStrictEqual([count(), lag()], [first + 1, 250])
       state.blockedMillis = 501
       yield* TestClock.adjust("500 millis")
-      assert.strictEqual(count(), first + 1)
+      assert.deepStrictEqual([count(), lag()], [first + 1, 251])
       yield* TestClock.adjust("500 millis")
-      assert.strictEqual(count(), first + 2)
+      assert.deepStrictEqual([count(), lag()], [first + 2, 0])
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is made once at the time at which a run that was parked here is due", () =>
+    Effect.gen(function* () {
+      const { process, seen } = yield* observed()
+      const { id } = yield* Effect.provideContext(
+        start([node("n", "nap", { millis: 1_700 })]),
+        process.context,
+      )
+      yield* TestClock.adjust("1699 millis")
+      const before = seen.claims.length
+      assert.isNotNull((yield* runOf(id)).dueAt)
+      yield* TestClock.adjust("1 milli")
+      assert.strictEqual((yield* runOf(id)).status, "COMPLETED")
+      assert.strictEqual(seen.claims.length, before + 1)
+      yield* TestClock.adjust("499 millis")
+      assert.strictEqual(seen.claims.length, before + 1)
+      yield* TestClock.adjust("1 milli")
+      assert.strictEqual(seen.claims.length, before + 2)
     }).pipe(Effect.provide(shared())),
   )
 
@@ -312,6 +334,30 @@ describe("messages to a run", () => {
       const found = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
       assert.deepStrictEqual(byNode(found)["w"]?.output, { output: 7 })
       yield* gates.open("g")
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("are read while a run waits for one, and only then", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const asked: Array<number> = []
+      const inboxes: typeof store.inboxes = (requests) => {
+        asked.push(requests.length)
+        return store.inboxes(requests)
+      }
+      const server = yield* Effect.provideService(boot([...types, wait]), RunStore, {
+        ...store,
+        inboxes,
+      })
+      const drawn = [node("g", "gate"), node("w", "wait")]
+      yield* Effect.provideContext(start([node("h", "gate")]), server.context)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(asked, [])
+      yield* Effect.provideContext(start(drawn), server.context)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(asked, [1, 1])
+      yield* gates.open("g")
+      yield* gates.open("h")
     }).pipe(Effect.provide(shared())),
   )
 

@@ -197,14 +197,30 @@ describe("Commit.commitStep", () => {
         const error = yield* Effect.flip(commitStep(refusing, step))
         assert.deepStrictEqual([error, asked], [stale, []])
       }
+      // There is no such run, whether the commit would have made it or not.
       const unknown = { ...commit, run: { ...commit.run, id: RunId.make("run_none") } }
-      const { asked, step } = stepOf(unknown, 0)
-      assert.strictEqual((yield* Effect.flip(commitStep(refusing, step)))._tag, "StaleRun")
-      assert.deepStrictEqual(asked, [])
+      for (const [, expected] of [cases[0]!, cases[4]!]) {
+        const { asked, step } = stepOf({ ...unknown, expected }, 0)
+        assert.strictEqual((yield* Effect.flip(commitStep(refusing, step)))._tag, "StaleRun")
+        assert.deepStrictEqual(asked, [])
+      }
       // One that has no other way to decide is refused, too.
       const { unseen: _, ...only } = stepOf(commit, 0).step
       assert.strictEqual((yield* Effect.flip(commitStep(refusing, only)))._tag, "StaleRun")
       yield* server.stop
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+
+  it.effect("is refused once the messages that it did not see have expired", () =>
+    Effect.gen(function* () {
+      const { own, server, store } = yield* scene
+      const commit = yield* own("exe_a")
+      yield* server.stop
+      yield* sent(commit, 2)
+      yield* TestClock.adjust("8 days")
+      const { asked, step } = stepOf(commit, 0)
+      assert.strictEqual((yield* Effect.flip(commitStep(store, step)))._tag, "StaleRun")
+      assert.deepStrictEqual(asked, [])
     }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 
@@ -233,7 +249,7 @@ describe("Commit.commitStep", () => {
       assert.strictEqual((yield* stored).revision, commit.run.revision)
       const { otherwise: _, ...only } = step
       const exit = yield* Effect.exit(commitStep(poor, only))
-      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === refusal)
       yield* server.stop
     }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )

@@ -38,6 +38,39 @@ const listen = define({
   }),
 })
 
+describe("Runner.drain", () => {
+  it.effect("lets nodes in progress end, starts no other, and leaves runs to other processes", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      let announced = 0
+      const wakeups = {
+        announce: Effect.sync(() => void (announced += 1)),
+        listen: () => Effect.void,
+        isHeard: () => false,
+      }
+      const server = yield* boot().pipe(
+        Effect.provideService(StoreManifest, { ...manifest, wakeups }),
+      )
+      const runner = Context.get(server.context, Runner)
+      const draw = start([node("a", "gate"), node("b", "gate")], [edge("a", "b")])
+      const { id } = yield* Effect.provideContext(draw, server.context)
+      yield* gates.untilArrived("a")
+      const draining = yield* Effect.forkChild(runner.drain(10_000))
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual([runner.status().isDraining, announced], [true, 0])
+      assert.strictEqual((yield* Effect.provideContext(draw, server.context)).status, "QUEUED")
+      announced = 0
+      yield* gates.open("a")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(draining)
+      const { owner, status } = yield* runOf(id)
+      assert.deepStrictEqual([status, owner, announced], ["RUNNING", null, 1])
+      assert.deepStrictEqual(gates.arrived, ["a"])
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
 describe("a process that stops", () => {
   it.effect("gives a run back as soon as its nodes have ended, while others are in progress", () =>
     Effect.gen(function* () {

@@ -60,6 +60,35 @@ describe("a run that a process owns and does not execute", () => {
   )
 })
 
+describe("a run that a process owns beside one that it executes", () => {
+  it.effect("is given back after two seconds, too", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const first = yield* boot()
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(first.context))
+      yield* store.takeOver(account, id, RunnerId.make("exe_dead"))
+      yield* first.stop
+      const given: Array<RunId> = []
+      const requeue: typeof store.requeue = (runner, ids) => {
+        given.push(...ids)
+        return store.requeue(runner, ids)
+      }
+      const server = yield* boot().pipe(Effect.provideService(RunStore, { ...store, requeue }))
+      yield* start([node("m", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* TestClock.adjust("1 second")
+      yield* store.takeOver(account, id, Context.get(server.context, Runner).id)
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(given, [id])
+      for (const each of ["n", "m"]) yield* gates.open(each)
+      yield* TestClock.adjust("1 second")
+      yield* server.stop
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, { ...runnerOptions, leaseMillis: 8_000 }),
+    ),
+  )
+})
+
 describe("Runner's lease", () => {
   it.effect("lets runs go on while it can be renewed again in time", () =>
     Effect.gen(function* () {

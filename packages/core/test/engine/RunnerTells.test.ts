@@ -83,6 +83,24 @@ describe("a process whose event loop was blocked", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("says nothing of it where no lag counts as one", () =>
+    Effect.gen(function* () {
+      const { block, clock } = yield* computing
+      const { lines, server } = yield* Effect.provideService(listening(), Clock.Clock, clock)
+      yield* TestClock.adjust("2 seconds")
+      block(3_000)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(lines, [])
+      yield* server.stop
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, {
+        ...runnerOptions,
+        lagMillis: Number.POSITIVE_INFINITY,
+      }),
+    ),
+  )
+
   it.effect("knows that no node was in progress", () =>
     Effect.gen(function* () {
       const { block, clock } = yield* computing

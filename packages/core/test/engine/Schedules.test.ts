@@ -18,18 +18,8 @@ import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Option, Scope } from "effect"
-import { Digest } from "effect/crypto"
 import { TestClock } from "effect/testing"
-import { createHash } from "node:crypto"
-import { account, node, save, shared, types } from "./TestEngine.ts"
-
-const hash = (data: Uint8Array) => createHash("sha256").update(data)
-
-/** At once, because the test's clock waits for nothing real. */
-const digest = Layer.succeed(Digest.Digest, {
-  digest: (_, data) => Effect.sync(() => new Uint8Array(hash(data).digest())),
-  digestHex: (_, data) => Effect.sync(() => hash(data).digest("hex")),
-})
+import { account, digest, node, save, shared, types } from "./TestEngine.ts"
 
 type Wrap = <A, E>(write: Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 

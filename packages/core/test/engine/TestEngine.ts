@@ -22,6 +22,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import * as Memory from "@millrace/memory/Stores"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
 import { Digest } from "effect/crypto"
+import { createHash } from "node:crypto"
 
 export const account = AccountId.make("acc_test")
 
@@ -336,6 +337,14 @@ export const engine = (known = types) =>
     Layer.provideMerge(NodeTypes.layer(...known)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
   )
+
+const hash = (data: Uint8Array) => createHash("sha256").update(data)
+
+/** Hashes at once, because the test's clock waits for nothing real. */
+export const digest = Layer.succeed(Digest.Digest, {
+  digest: (_, data) => Effect.sync(() => new Uint8Array(hash(data).digest())),
+  digestHex: (_, data) => Effect.sync(() => hash(data).digest("hex")),
+})
 
 /** What several processes share: the store, the identities and the gates of the test. */
 export const shared = () => Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)

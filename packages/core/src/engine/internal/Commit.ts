@@ -66,7 +66,10 @@ export const readInbox = (
     Effect.catchTag("StorageError", Effect.die),
   )
 
-/** The messages that a commit did not see, if they are why it was refused; else `undefined`. */
+/**
+ * The messages that a commit did not see, if they are why it was refused; else `undefined`. Those
+ * that have expired can be read no more: then whoever takes the run up next begins after them.
+ */
 const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit: RunCommit) {
   const { expected, run, seen } = commit
   if (seen === undefined || expected._tag === "New") return undefined
@@ -76,7 +79,8 @@ const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit
   const stored = Option.getOrUndefined(found)?.run
   const isSame = stored?.fence === expected.fence && stored.revision === expected.revision
   if (!isSame || stored.messages <= seen) return undefined
-  return yield* readInbox(store, { runId: run.id, after: seen, held: [] })
+  const messages = yield* readInbox(store, { runId: run.id, after: seen, held: [] })
+  return messages.length === 0 ? undefined : messages
 })
 
 /**
