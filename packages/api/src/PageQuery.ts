@@ -111,6 +111,10 @@ export type RunQuery = typeof RunQuery.Type
 /** What the listing of approvals is asked for. */
 export const ApprovalQuery = RunQuery.mapFields(Struct.pick(["workflowId", "cursor", "limit"]))
 
+/** What the listing of the items of a loop is asked for. */
+export const ItemQuery = RunQuery.mapFields(Struct.pick(["status", "cursor", "limit"]))
+export type ItemQuery = typeof ItemQuery.Type
+
 /** What is asked for to watch a listing of runs. */
 export const LiveRunQuery = RunQuery.mapFields(Struct.omit(["cursor", "page", "pageSize"]))
 export type LiveRunQuery = typeof LiveRunQuery.Type

@@ -136,6 +136,21 @@ export const NodeRun = object("NodeRun", {
 })
 export type NodeRun = typeof NodeRun.Type
 
+/** What became of one item of a loop: the run that executed it. */
+export const LoopItem = object("LoopItem", {
+  index: StoredParent.fields.index.annotate({
+    description: "The number of the item, or of the batch, from 0.",
+  }),
+  runId: run.id,
+  status: run.status,
+  output: run.output.annotate({ description: "Its result; null until it has COMPLETED." }),
+  largeValues,
+  error: run.error,
+  startedAt: run.startedAt,
+  finishedAt: run.finishedAt,
+})
+export type LoopItem = typeof LoopItem.Type
+
 /** A run's input and output. */
 export const RunContext = object("RunContext", {
   values: run.values,

@@ -101,6 +101,7 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],
   "runs.get": ({ run }) => ["GET", `/runs/${run}`],
   "runs.node": ({ run }) => ["GET", `/runs/${run}/nodes/say`],
+  "runs.items": ({ run }) => ["GET", `/runs/${run}/nodes/say/items`],
   "runs.definition": ({ run }) => ["GET", `/runs/${run}/definition`],
   "runs.value": ({ run, value }) => ["GET", `/runs/${run}/values/${value}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],

@@ -62,6 +62,7 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "runs.estimate": ({ runs }, { workflow: workflowId }) => runs.estimate({ workflowId }),
   "runs.get": ({ runs }, { run }) => runs.get(run),
   "runs.node": ({ runs }, { run }) => runs.node(run, "large"),
+  "runs.items": ({ runs }, { run }) => runs.items(run, "large"),
   "runs.definition": ({ runs }, { run }) => runs.definition(run),
   "runs.value": ({ runs }, { run, value }) => runs.value(run, value),
   "runs.batch": ({ runs }, { run }) => runs.batch([run]),

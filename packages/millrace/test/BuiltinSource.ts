@@ -17,6 +17,7 @@ const folder = join(import.meta.dirname, "../src/internal")
 /** Ports whose check knows more than their schema: the type that their handler has. */
 const exact: { readonly [port: string]: string } = {
   "condition.rule": "Rule",
+  "while.until": "Rule",
   "switch.cases": "ReadonlyArray<Case>",
   "list.steps": "ReadonlyArray<Step>",
 }

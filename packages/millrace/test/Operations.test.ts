@@ -31,6 +31,7 @@ const ofAccounts = {
   "runs.estimate": "runs.estimate",
   "runs.get": "runs.get",
   "runs.node": "runs.node",
+  "runs.items": "runs.items",
   "runs.definition": "runs.definition",
   "runs.value": "runs.value",
   "runs.batch": "runs.batch",

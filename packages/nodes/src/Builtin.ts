@@ -15,6 +15,7 @@ import { delay } from "./Delay.ts"
 import { email } from "./internal/Email.ts"
 import { fail } from "./internal/Fail.ts"
 import { forEach } from "./internal/ForEach.ts"
+import { whileLoop } from "./internal/While.ts"
 import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
 import { llm } from "./internal/Llm.ts"
@@ -43,6 +44,7 @@ export const builtin = (
     approval,
     subWorkflow,
     forEach,
+    whileLoop,
     fail,
     constant,
     transform,

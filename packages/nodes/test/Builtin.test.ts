@@ -19,6 +19,7 @@ const keys = [
   "approval",
   "sub_workflow",
   "for_each",
+  "while",
   "fail",
   "constant",
   "transform",
@@ -65,7 +66,7 @@ describe("Builtin.builtin", () => {
         const { inputs, outputs } = portsOf(settings({}))
         return inputs.has("input") && outputs.has("output")
       })
-    expect(both.map(({ key }) => key)).toEqual(["delay", "transform", "code", "parse"])
+    expect(both.map(({ key }) => key)).toEqual(["delay", "while", "transform", "code", "parse"])
     for (const { key } of both) {
       const drawn = { id: "n", type: key, position: { x: 0, y: 0 }, data: { disabled: true } }
       const graph = compile({ nodes: [drawn], edges: [] }, known, {})
@@ -80,7 +81,8 @@ describe("Builtin.builtin", () => {
 
   // Other servers are not called, one that fails puts nothing out, code needs an evaluator, a
   // signal has to be sent, a person asked, and an engine starts runs.
-  const silent = ["wait_signal", "approval", "sub_workflow", "for_each", "fail", "http_request"]
+  const waiting = ["wait_signal", "approval", "sub_workflow", "for_each", "while"]
+  const silent = [...waiting, "fail", "http_request"]
   const others = ["email", "postgres_query", "llm", "code"]
   const shown = builtin.filter(({ type }) => ![...silent, ...others].includes(type.key))
 

@@ -62,7 +62,7 @@ const current = (
     suspend: (wait, state, starts) => Effect.die(new Suspension(wait, state, starts)),
     prepareChild: () => Effect.die("a node that starts runs needs an engine"),
     hasBody: false,
-    children: Effect.die("a node that starts runs needs an engine"),
+    children: () => Effect.die("a node that starts runs needs an engine"),
     approvalLink: () => Effect.die("a node that asks people needs an engine"),
     outputOfChild: () => Effect.die("a node that starts runs needs an engine"),
     values,

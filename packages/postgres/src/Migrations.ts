@@ -17,7 +17,7 @@ import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { accountCaps } from "./internal/AccountCapTables.ts"
-import { childRunTables } from "./internal/ChildRunTables.ts"
+import { childIndex, childRunTables } from "./internal/ChildRunTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
 import { growthTables } from "./internal/GrowthTables.ts"
@@ -278,6 +278,7 @@ const migrations = {
   "0017_processes": all(["ALTER TABLE runners ADD COLUMN process text"]),
   "0018_run_ends": all(runEndTriggers),
   "0019_run_order": all(runOrder),
+  "0020_children_of_nodes": all(childIndex),
 }
 
 const table = "millrace_migrations"

@@ -4,7 +4,12 @@
  */
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
-import type { ActivityQuery, LatestOutput, WorkflowActivity } from "@millrace/core/ports/RunStore"
+import type {
+  ActivityQuery,
+  ChildQuery,
+  LatestOutput,
+  WorkflowActivity,
+} from "@millrace/core/ports/RunStore"
 import { oldestFirst } from "./StoreModelPage.ts"
 
 /** What the nodes of a workflow last put out. */
@@ -15,7 +20,9 @@ export const latestOutputs = (
   workflowId: WorkflowId,
   nodeIds: ReadonlyArray<string>,
 ): ReadonlyMap<string, LatestOutput> => {
-  const own = runs.filter((run) => run.accountId === account && run.workflowId === workflowId)
+  const own = runs.filter(
+    (run) => run.accountId === account && run.workflowId === workflowId && run.mode !== "item",
+  )
   const outputs = oldestFirst(own).flatMap((run) =>
     nodeRunsOf(run).flatMap(({ attempt, largeValues, nodeId, output, status }) =>
       // Without an attempt, the start of the run has given it.
@@ -28,6 +35,18 @@ export const latestOutputs = (
   return new Map(outputs)
 }
 
+/** The children of a node of a run, by index. */
+export const childrenOf = (
+  runs: ReadonlyArray<Run>,
+  { account, after, limit, nodeId, parentRunId, status }: ChildQuery,
+): ReadonlyArray<Run> =>
+  runs
+    .filter(({ accountId, parent }) => accountId === account && parent?.runId === parentRunId)
+    .filter(({ parent }) => parent!.nodeId === nodeId && parent!.index > after)
+    .filter((run) => status === undefined || run.status === status)
+    .toSorted((one, other) => one.parent!.index - other.parent!.index)
+    .slice(0, limit)
+
 /** What has become of the runs of workflows lately. */
 export const activityOf = (
   runs: ReadonlyArray<Run>,
@@ -39,7 +58,7 @@ export const activityOf = (
   const of = (id: WorkflowId) => (run: Run) => run.workflowId === id
   return new Map(
     workflowIds.flatMap((id) => {
-      const lastRun = own.find(of(id))
+      const lastRun = own.filter(({ mode }) => mode !== "item").find(of(id))
       if (lastRun === undefined) return []
       const counts = {
         runs: counted.filter(of(id)).length,

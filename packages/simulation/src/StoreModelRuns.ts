@@ -22,7 +22,7 @@ import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { Inboxes } from "./StoreModelInboxes.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
-import { activityOf, latestOutputs } from "./StoreModelReads.ts"
+import { activityOf, childrenOf, latestOutputs } from "./StoreModelReads.ts"
 import { claimed } from "./StoreModelRounds.ts"
 
 /** A run store, and what it holds. */
@@ -401,11 +401,10 @@ const messaging = (lists: Lists): Pick<Store, "send" | "inboxes"> => ({
     ),
 })
 
-const summing = (lists: Lists): Pick<Store, "latestOutputs" | "activity"> => ({
-  latestOutputs: (account, workflowId, nodeIds) =>
-    Effect.sync(() =>
-      latestOutputs(lists.runs, ({ id }) => lists.nodeRuns(id), account, workflowId, nodeIds),
-    ),
+const summing = (lists: Lists): Pick<Store, "latestOutputs" | "children" | "activity"> => ({
+  latestOutputs: (...asked) =>
+    Effect.sync(() => latestOutputs(lists.runs, ({ id }) => lists.nodeRuns(id), ...asked)),
+  children: (query) => Effect.sync(() => childrenOf(lists.runs, query)),
   activity: (query) => Effect.sync(() => activityOf(lists.runs, query)),
 })
 

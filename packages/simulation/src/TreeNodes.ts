@@ -118,7 +118,7 @@ const branch = define({
         return yield* node.suspend({ for: childMessage }, progress, starts)
       }
       const output: Array<JsonValue> = []
-      for (const child of yield* node.children) {
+      for (const child of yield* node.children(-1)) {
         output.push(child.status === "COMPLETED" ? yield* node.outputOfChild(child) : null)
       }
       return { output }

@@ -265,6 +265,22 @@ const ofRuns: Readonly<Record<string, Example>> = {
   "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
   "runs.value": { response: ["a", "large", "value"] },
   "runs.node": { response: nodeRun },
+  "runs.items": {
+    response: {
+      items: [
+        {
+          index: 0,
+          runId,
+          status: "COMPLETED",
+          output: "Hello, Ada",
+          error: null,
+          startedAt: runItem.startedAt,
+          finishedAt: runItem.finishedAt,
+        },
+      ],
+      nextCursor: cursor,
+    },
+  },
   "runs.definition": {
     response: {
       workflowId,

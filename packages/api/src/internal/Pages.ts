@@ -37,11 +37,14 @@ export const makeListing =
     /** Fields that say what of each item to read: a cursor does not keep them. */
     shown: ReadonlyArray<keyof Q> = [],
   ) =>
-  (query: Q, options: CallOptions | undefined, id?: string): Listing<A> => {
+  (query: Q, options: CallOptions | undefined, id?: string, nodeId?: string): Listing<A> => {
     const known = [...pageFields, ...([...filter, ...shown] as ReadonlyArray<string>)]
     const read = async (wanted: PageQuery) => {
       checkFields("query", wanted, known)
-      const of = id === undefined ? {} : { id }
+      const of = {
+        ...(id === undefined ? {} : { id }),
+        ...(nodeId === undefined ? {} : { nodeId }),
+      }
       return (await ask(operation, { ...of, query: { ...wanted }, options })).body as Page<A>
     }
     const first = read(query)

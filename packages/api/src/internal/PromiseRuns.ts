@@ -78,6 +78,14 @@ export interface LiveQuery extends RunFilter {
 /** An item of watched runs: a page of them, or one that is new or has changed. */
 export type LiveEvent = WireLiveEvent
 
+/** Which items of a loop to list. */
+export interface ItemQuery extends Omit<PageQuery, "page" | "pageSize" | "search"> {
+  readonly status?: RunStatus
+}
+
+/** What became of one item of a loop. */
+export type LoopItem = typeof Wire.LoopItem.Encoded
+
 /** Which runs to show. */
 export interface RunFilter {
   readonly workflowId?: string
@@ -219,6 +227,8 @@ export interface Runs {
   get(id: string, options?: ReadOptions): Promise<Run>
   /** One node of a run, whole. Rejects with `NODE_NOT_FOUND`. */
   node(id: string, nodeId: string, options?: CallOptions): Promise<NodeRun>
+  /** What became of the items of a loop, by number. Rejects with `NODE_NOT_FOUND`. */
+  items(id: string, nodeId: string, query?: ItemQuery, options?: CallOptions): Listing<LoopItem>
   /** The graph of a run with the ports of its nodes, also after the workflow has changed. */
   definition(id: string, options?: CallOptions): Promise<RunDefinition>
   /**
@@ -402,6 +412,7 @@ const makeReruns = (
 export const makeRuns = (transport: Transport): Runs => {
   const ask = makeAsk(transport)
   const list = makeListing<RunItem, RunQuery>(ask, "runs.list", filter)
+  const items = makeListing<LoopItem, ItemQuery>(ask, "runs.items", ["status"])
   const get: Runs["get"] = async (id, options) => {
     const parts = { id, query: { view: options?.view }, options, known: ["view"] }
     return handy((await ask("runs.get", parts)).body as typeof Wire.RunRead.Encoded)
@@ -447,6 +458,7 @@ export const makeRuns = (transport: Transport): Runs => {
     get,
     node: async (id, nodeId, options) =>
       (await ask("runs.node", { id, nodeId, options })).body as NodeRun,
+    items: (id, nodeId, query = {}, options) => items(query, options, id, nodeId),
     definition: async (id, options) =>
       (await ask("runs.definition", { id, options })).body as RunDefinition,
     value: async (id, valueId, options) =>

@@ -51,6 +51,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "runs.batch": "POST /runs/batch",
   "runs.get": "GET /runs/:id",
   "runs.node": "GET /runs/:id/nodes/:nodeId",
+  "runs.items": "GET /runs/:id/nodes/:nodeId/items",
   "runs.definition": "GET /runs/:id/definition",
   "runs.value": "GET /runs/:id/values/:valueId",
   "runs.events": "GET /runs/:id/events",

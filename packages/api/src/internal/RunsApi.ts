@@ -6,9 +6,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
-import { LiveRunQuery, pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
+import { ItemQuery, LiveRunQuery, pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
 import { LiveEvent, SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
+  LoopItem,
   NodeRun,
   RerunBatch,
   RerunFailed,
@@ -153,6 +154,19 @@ const node = described(
   }),
 )
 
+const items = described(
+  "List the items of a loop",
+  "What became of each item, by number: the runs that a node of a run has started. Items that " +
+    "have not been begun are not listed. Large results are only named: read them from the run of the " +
+    "item. A cursor goes on with the filter it was made for.",
+  HttpApiEndpoint.get("items", "/:id/nodes/:nodeId/items", {
+    params: NodeParams,
+    query: ItemQuery,
+    success: pageOf(LoopItem),
+    error: [BadRequest, NotFound],
+  }),
+)
+
 const definition = described(
   "Read the graph of a run",
   "The workflow as it was when the run was started, with the changes that its start made, and " +
@@ -233,7 +247,18 @@ const signal = described(
   }),
 )
 
-const operations = [list, live, start, estimate, batch, get, node, definition, value] as const
+const operations = [
+  list,
+  live,
+  start,
+  estimate,
+  batch,
+  get,
+  node,
+  items,
+  definition,
+  value,
+] as const
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")

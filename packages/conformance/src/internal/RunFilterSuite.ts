@@ -4,7 +4,7 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
-import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import { type ChildQuery, type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
@@ -103,6 +103,16 @@ const byParent = (it: Tests): void => {
       const searched = { search: grandchild.id }
       assert.deepStrictEqual(yield* listed(samples, searched), [grandchild])
       assert.deepStrictEqual(yield* listed(samples, { ...searched, isRoot: true }), [])
+      const ofNode = { account: samples.account, parentRunId: root.id, nodeId: "a" }
+      const childrenOf = (more: Partial<ChildQuery>) =>
+        store.children({ ...ofNode, after: -1, limit: 10, ...more })
+      assert.deepStrictEqual(yield* childrenOf({}), [one, two])
+      assert.deepStrictEqual(yield* childrenOf({ limit: 1 }), [one])
+      assert.deepStrictEqual(yield* childrenOf({ after: 0 }), [two])
+      assert.deepStrictEqual(yield* childrenOf({ status: one.status }), [one, two])
+      assert.deepStrictEqual(yield* childrenOf({ status: "CANCELED" }), [])
+      assert.deepStrictEqual(yield* childrenOf({ nodeId: "b" }), [])
+      assert.deepStrictEqual(yield* childrenOf({ account: samples.stranger }), [])
       const foreign = { account: samples.stranger, parentRunId: root.id }
       assert.deepStrictEqual(yield* listed(samples, foreign), [])
     }),

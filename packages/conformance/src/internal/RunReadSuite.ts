@@ -196,6 +196,26 @@ const outputting = Effect.fnUntraced(function* (
   yield* store.commit(Samples.newRun(run, { nodeRuns: rows }))
 })
 
+const itemOutputs = (it: Tests): void => {
+  it.effect("does not count runs of the bodies of loops", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run()
+      const definitionId = `${run.definitionId}/each`
+      const item = samples.run({ mode: "item", definitionId })
+      yield* outputting(run, [{ nodeId: "a", output: { output: 1 } }])
+      yield* outputting(item, [{ nodeId: "a", output: { output: 2 } }])
+      const { account } = samples
+      const latest = yield* store.latestOutputs(account, run.workflowId, ["a"])
+      assert.strictEqual(latest.get("a")?.runId, run.id)
+      const query = { account, workflowIds: [run.workflowId], since: 0, failuresRead: 1 }
+      const activity = yield* store.activity(query)
+      assert.strictEqual(activity.get(run.workflowId)?.lastRun.id, run.id)
+    }),
+  )
+}
+
 const latestOutputs = (it: Tests): void => {
   it.effect("takes each node's output from the newest run that has one", () =>
     Effect.gen(function* () {
@@ -416,6 +436,7 @@ export const runReadSuite = (it: Tests): void => {
   describe("RunStore.latestOutputs", () => {
     latestOutputs(it)
     pinnedOutputs(it)
+    itemOutputs(it)
   })
   describe("RunStore.events", () => {
     runEventCases(it)

@@ -131,8 +131,11 @@ export class CurrentNode extends Context.Service<
     ) => Effect.Effect<ChildRun, NodeError>
     /** True for a loop with nodes in its body. */
     readonly hasBody: boolean
-    /** The children that the node has started, by index, as they are stored. */
-    readonly children: Effect.Effect<ReadonlyArray<Run>, NodeError>
+    /**
+     * The children that the node has started, as they are stored: the next hundred after this
+     * index, by index; -1 for the first ones. None: there are no more.
+     */
+    readonly children: (after: number) => Effect.Effect<ReadonlyArray<Run>, NodeError>
     /** What a child run has put out that has COMPLETED. */
     readonly outputOfChild: (child: Run) => Effect.Effect<Json, NodeError>
     /**

@@ -255,6 +255,17 @@ export interface RunQuery extends PageRequest {
   readonly search?: string | undefined
 }
 
+/** Which children of a node of a run to read. */
+export interface ChildQuery {
+  readonly account: AccountId
+  readonly parentRunId: RunId
+  readonly nodeId: string
+  /** Only children with a larger index; -1 for all. */
+  readonly after: number
+  readonly status?: RunStatus | undefined
+  readonly limit: number
+}
+
 /** Which workflows of an account to look at, and since when. */
 export interface ActivityQuery {
   readonly account: AccountId
@@ -267,7 +278,7 @@ export interface ActivityQuery {
 
 /** What has become of a workflow's runs lately. */
 export interface WorkflowActivity {
-  /** The newest run, whenever it was. */
+  /** The newest run, whenever it was, that is no item of a loop. */
   readonly lastRun: Run
   readonly runs: number
   /** How many of them have FAILED. */
@@ -397,7 +408,7 @@ export class RunStore extends Context.Service<
     /**
      * For each of these nodes, the output of its latest COMPLETED node run in the last thousand
      * runs of the workflow, by the runs' creation. A node without one is absent; a pinned output
-     * does not count.
+     * does not count, nor does a run of mode `item`.
      */
     readonly latestOutputs: (
       account: AccountId,
@@ -417,6 +428,8 @@ export class RunStore extends Context.Service<
      * `runsReadBySearch` runs; what it does answer is exact.
      */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, SearchTooBroad | StorageError>
+    /** The children that a node of a run has started, by their index. */
+    readonly children: (query: ChildQuery) => Effect.Effect<ReadonlyArray<Run>, StorageError>
     /** The last run of each of these workflows and counts. Without runs, a workflow is absent. */
     readonly activity: (
       query: ActivityQuery,

@@ -42,7 +42,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     suspend: () => Effect.die(new Error("a node on a thread cannot be suspended")),
     prepareChild: () => startsNothing,
     hasBody: false,
-    children: startsNothing,
+    children: () => startsNothing,
     outputOfChild: () => startsNothing,
     approvalLink: () => asksNobody,
     watched: (call) => call(),

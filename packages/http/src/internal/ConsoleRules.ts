@@ -62,6 +62,7 @@ const ofAccount = {
     batch: rule("viewer", "filter", "Reading runs"),
     get: rule("viewer", "run", "Reading a run"),
     node: rule("viewer", "run", "Reading a run"),
+    items: rule("viewer", "run", "Reading a run"),
     definition: rule("viewer", "run", "Reading a run"),
     value: rule("viewer", "run", "Reading a run"),
     events: rule("viewer", "run", "Following a run"),

@@ -17,7 +17,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import { InvalidRequest } from "../Errors.ts"
 
 /** Which listing a cursor belongs to. */
-const ListingName = Schema.Literals(["workflows", "runs", "deliveries"])
+const ListingName = Schema.Literals(["workflows", "runs", "deliveries", "items"])
 export type ListingName = typeof ListingName.Type
 
 const StorableText = Schema.String.check(isStorable)
@@ -35,6 +35,7 @@ export const Filter = Schema.Struct({
   search: Schema.optionalKey(StorableText),
   accountId: Schema.optionalKey(StorableText),
   runId: Schema.optionalKey(StorableText),
+  nodeId: Schema.optionalKey(StorableText),
   state: Schema.optionalKey(DeliveryState),
 })
 export type Filter = typeof Filter.Type

@@ -4,6 +4,7 @@
  * Guarantees: pure. A summary holds nothing that a node was given, put out or logged.
  */
 import type {
+  LoopItem,
   NodeRun as WireNodeRun,
   RerunPlan,
   RunDefinition,
@@ -79,6 +80,13 @@ export const nodeOf = (run: Run, nodeRun: NodeRun): WireNodeRun => {
   return { ...row, ...facts, ...pinned, ...largeOf({ largeValues }) }
 }
 
+/** An item of a loop: the run that executed it. */
+export const loopItemOf = (run: Run): LoopItem => {
+  const { error, finishedAt, id: runId, output, parent, startedAt, status } = run
+  const facts = { index: parent!.index, runId, status, output, ...largeOf(run) }
+  return { ...facts, error, startedAt, finishedAt }
+}
+
 /** A node of a run without its payloads. */
 export const nodeSummaryOf = (run: Run, nodeRun: NodeRun): WireNodeRun => ({
   ...nodeOf(run, { ...nodeRun, largeValues: null }),
@@ -112,7 +120,7 @@ export const definitionOf = (
   ports: ReadonlyArray<NodePorts>,
 ): RunDefinition => {
   const { edges, nodes, settings } = definition
-  const { prices: _, workflows: __, ...own } = settings
+  const { body: _, prices: __, workflows: ___, ...own } = settings
   const { viewport, workflowId, workflowName, workflowRevision } = run
   const known = ports.map(({ nodeId, ports: { inputs, outputs } }) => ({
     nodeId,

@@ -19,7 +19,16 @@ import { InvalidRequest } from "../Errors.ts"
 import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import * as LiveRuns from "./LiveRuns.ts"
 import * as RunFollowers from "./RunFollowers.ts"
-import { definitionOf, itemOf, nodeOf, readOf, rerunPlanOf, summaryOf } from "./RunForms.ts"
+import {
+  definitionOf,
+  itemOf,
+  loopItemOf,
+  nodeOf,
+  readOf,
+  rerunPlanOf,
+  summaryOf,
+} from "./RunForms.ts"
+import { makePaginate } from "./Paging.ts"
 import { makeListRuns } from "./RunListing.ts"
 import type { Source } from "./RunStream.ts"
 import * as SessionListing from "./SessionListing.ts"
@@ -35,6 +44,7 @@ const makeReads = Effect.gen(function* () {
   const values = yield* LargeValues
   const views = yield* RunViews
   const list = yield* makeListRuns
+  const paginate = yield* makePaginate
   /** Records with the large values that fit into one answer. */
   const withValues = Effect.fnUntraced(function* (records: ReadonlyArray<RunRecord>) {
     return yield* values.withValues(records, (yield* CurrentLimits).batchBytes)
@@ -67,6 +77,24 @@ const makeReads = Effect.gen(function* () {
       const { batchBytes } = yield* CurrentLimits
       const { nodeRun, run } = yield* views.node(account, RunId.make(id), nodeId, batchBytes)
       return { value: nodeOf(run, nodeRun) }
+    }),
+    items: Effect.fnUntraced(function* ({ account, params: { id, nodeId }, query }) {
+      const runId = RunId.make(id)
+      const ofNode = { ...query, runId: id, nodeId }
+      const found = yield* paginate(account, "items", ofNode, ({ status }, { after, limit }) => {
+        const asked = { account, parentRunId: runId, nodeId, status, limit: limit + 1 }
+        // The place of an item is its number, where other listings have a time.
+        return Effect.map(store.children({ ...asked, after: after?.createdAt ?? -1 }), (runs) => {
+          const items = runs.slice(0, limit)
+          const last = items.at(-1)
+          const isLast = runs.length <= limit || last === undefined
+          const next = isLast ? undefined : { createdAt: last.parent!.index, id: last.id }
+          return { items, next }
+        })
+      })
+      // A node with items exists. After an empty page, it is looked for.
+      if (found.items.length === 0) yield* views.node(account, runId, nodeId, 0)
+      return { value: { items: found.items.map(loopItemOf), nextCursor: found.nextCursor } }
     }),
     definition: Effect.fnUntraced(function* ({ account, params }) {
       const record = yield* find(account, params.id)

@@ -21,7 +21,7 @@ export const activityOf = (
     if (!wanted.has(run.workflowId)) continue
     const known = found.get(run.workflowId) ?? { lastRun: run, runs: 0, failed: 0 }
     found.set(run.workflowId, {
-      ...known,
+      lastRun: known.lastRun.mode === "item" ? run : known.lastRun,
       runs: known.runs + (isCounted ? 1 : 0),
       failed: known.failed + (isFailure ? 1 : 0),
     })

@@ -33,6 +33,7 @@ import type {
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Accounts } from "./Accounts.ts"
+import { Children } from "./Children.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { Inboxes } from "./Inboxes.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
@@ -90,6 +91,7 @@ class Runs {
   readonly idempotencyKeys = new IdempotencyKeys()
   readonly entries = new Map<RunId, Entry>()
   readonly definitions = new Map<string, Definition>()
+  readonly children = new Children<Entry>()
   readonly timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly places = new Places()
@@ -128,6 +130,7 @@ class Runs {
     this.entries.set(id, entry)
     this.timelineOf(run.accountId).add(entry)
     this.places.add(entry)
+    this.children.add(entry)
     return entry
   }
 
@@ -383,7 +386,9 @@ class Runs {
     workflowId: WorkflowId,
     nodeIds: ReadonlyArray<string>,
   ): ReadonlyMap<string, LatestOutput> {
-    const runs = this.timelineOf(account).items.filter(({ run }) => run.workflowId === workflowId)
+    const runs = this.timelineOf(account).items.filter(
+      ({ run }) => run.workflowId === workflowId && run.mode !== "item",
+    )
     const outputs = new Map<string, LatestOutput>()
     for (const entry of runs.slice(-runsSearched).toReversed()) {
       for (const id of nodeIds) {
@@ -449,6 +454,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
         Option.fromUndefinedOr(runs.idempotencyKeys.find(account, key, millis)),
       ),
     list: (query) => Effect.sync(() => runs.list(query)),
+    children: (query) => Effect.sync(() => runs.children.find(query)),
     activity: (query) => Effect.sync(() => activityOf(runs.timelineOf(query.account).items, query)),
     events: (account, id, after) => Effect.sync(() => runs.events(account, id, after)),
     eventsOfMany: (requests) =>

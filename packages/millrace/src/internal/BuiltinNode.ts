@@ -276,6 +276,36 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
       readonly index: number
     }
   }
+  /** Executes the nodes that lie in it again and again, until a rule holds. */
+  readonly while: Plain & {
+    readonly inputs: {
+      /**
+       * A rule: { "path": "user.age", "op": "greaterThan", "value": 17 }, or rules combined by {
+       * "all": [...] }, { "any": [...] } and { "not": {...} }. Without a path the whole value is
+       * meant.
+       */
+      readonly until: Rule
+      /** What the first iteration begins with. */
+      readonly input: unknown
+      /**
+       * How many iterations there may be, 1 to 10000: 100. The node fails if the rule does not
+       * hold after them.
+       */
+      readonly maxIterations: number
+    }
+    readonly outputs: {
+      /** The result of the last iteration. */
+      readonly output: unknown
+      /** How many there were. */
+      readonly iterations: number
+    }
+    readonly body: {
+      /** The result of the iteration before; for the first one, the input of the loop. */
+      readonly last: unknown
+      /** The number of the iteration, from 0. */
+      readonly index: number
+    }
+  }
   /** Fails with a message, on purpose. */
   readonly fail: Plain & {
     readonly inputs: {

@@ -252,4 +252,130 @@ describe("A loop with a body", () => {
     expect(problems).toEqual([])
     expect(commits).toBeGreaterThan(6)
   })
+
+  it("lists what became of its items, by number and a page at a time", async () => {
+    await using engine = await testEngine({ nodes })
+    const { id } = await engine.workflows.create(multiplying(engine, { onError: "continue" }))
+    const numbers = [1, -1, 2, -2, 3]
+    const run = await engine.runs.start({ workflowId: id, values: { numbers } })
+    await run.wait()
+    const page = await engine.runs.items(run.id, "each", { limit: 2 })
+    expect(page.items).toMatchObject([
+      { index: 0, status: "COMPLETED", output: 10, error: null },
+      { index: 1, status: "FAILED", output: null, error: 'Node "times" failed: -1 is negative' },
+    ])
+    const all = []
+    for await (const { index } of engine.runs.items(run.id, "each", { limit: 2 })) all.push(index)
+    expect(all).toEqual([0, 1, 2, 3, 4])
+    const failed = await engine.runs.items(run.id, "each", { status: "FAILED" })
+    expect(failed.items.map(({ index }) => index)).toEqual([1, 3])
+    expect((await engine.runs.items(run.id, "in")).items).toEqual([])
+    await expect(engine.runs.items(run.id, "nobody")).rejects.toThrow("The run has no such node")
+    const other = engine.runs.items(run.id, "in", { cursor: page.nextCursor! })
+    await expect(other).rejects.toThrow("cursor: was made for another filter")
+  })
+})
+
+describe("A while loop", () => {
+  const doubling = (engine: TestEngine<[]>, inputs: { readonly maxIterations?: number } = {}) =>
+    engine
+      .workflow("Double")
+      .node("again", "while", {
+        input: 3,
+        until: { op: "greaterThan", value: 20 },
+        ...inputs,
+      })
+      .node("double", "constant", { value: "{{ again.last * 2 }}" }, { parentId: "again" })
+      .node("out", "response")
+      .edge("again.output", "out.input")
+
+  it("repeats its body with the result before, until the rule holds", async () => {
+    await using engine = await testEngine({})
+    const { id } = await engine.workflows.create(doubling(engine))
+    const run = await engine.runs.start({ workflowId: id })
+    const ended = await run.wait()
+    expect(ended).toMatchObject({ status: "COMPLETED", output: 24 })
+    expect(ended.nodes["again"]?.output).toEqual({ output: 24, iterations: 3 })
+    const { items } = await engine.runs.items(run.id, "again")
+    expect(items.map(({ index, output }) => [index, output])).toEqual([
+      [0, 6],
+      [1, 12],
+      [2, 24],
+    ])
+  })
+
+  it("fails when the rule never holds, when an iteration fails, and without a body", async () => {
+    await using engine = await testEngine({})
+    const { id } = await engine.workflows.create(doubling(engine, { maxIterations: 2 }))
+    const { error } = await (await engine.runs.start({ workflowId: id })).wait()
+    expect(error).toBe('Node "again" failed: The rule of "until" does not hold after 2 iterations')
+    const failing = engine
+      .workflow("Fail")
+      .node("again", "while", { until: { op: "equals", value: 1 } })
+      .node("no", "fail", { message: "no" }, { parentId: "again" })
+    const failed = await engine.workflows.create(failing)
+    expect((await (await engine.runs.start({ workflowId: failed.id })).wait()).error).toMatch(
+      /^Node "again" failed: Iteration 0: Run \S+ failed: Node "no" failed: no$/,
+    )
+    const empty = await engine.workflows.create(
+      engine.workflow("Empty").node("again", "while", { until: { op: "equals", value: 1 } }),
+    )
+    await expect(engine.runs.start({ workflowId: empty.id })).rejects.toThrow(
+      'Node "again": input "until": nodes have to lie in the loop: their parentId names it',
+    )
+  })
+})
+
+describe("for_each", () => {
+  it("needs a body or a workflow, and not both", async () => {
+    await using engine = await testEngine({})
+    const { id } = await engine.workflows.create(
+      engine.workflow("None").node("each", "for_each", { items: [] }),
+    )
+    await expect(engine.runs.start({ workflowId: id })).rejects.toThrow(
+      "a workflow is required, or nodes that lie in the loop: their parentId names it",
+    )
+    const both = engine
+      .workflow("Both")
+      .node("each", "for_each", { items: [], workflowId: id })
+      .node("a", "constant", { value: 1 }, { parentId: "each" })
+    const { problems } = await engine.workflows.validate((await engine.workflows.create(both)).id)
+    expect(problems.map(({ message }) => message)).toEqual([
+      'Node "each": input "workflowId": nodes lie in the loop already; remove them, ' +
+        "or the workflow",
+    ])
+  })
+
+  it("refuses items that are no array, and more than a loop takes, in one sentence", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Bad")
+      .node("in", "request", { fields: [{ name: "items", type: "any" }] })
+      .node("many", "code", { code: "return Array.from({ length: 100001 }, () => 0)" })
+      .node("text", "for_each", { items: "{{ values.items }}" })
+      .node("a", "constant", { value: 1 }, { parentId: "text" })
+      .node("each", "for_each")
+      .node("b", "constant", { value: 1 }, { parentId: "each" })
+      .edge("many.output", "each.items")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id, values: { items: "all" } })
+    const { nodes: ended } = await run.wait()
+    expect(ended["text"]?.error).toBe('input [items]: expected an array')
+    expect(ended["each"]?.error).toMatch(
+      /^input \[items\]: there are 100001 items, and a loop takes at most \d+$/,
+    )
+  })
+
+  it("gives several items together to one run of the body", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Batches")
+      .node("each", "for_each", { items: [1, 2, 3, 4, 5], batch: 2 })
+      .node("size", "constant", { value: "{{ each.item.length }}" }, { parentId: "each" })
+      .node("out", "response")
+      .edge("each.results", "out.input")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id })
+    expect((await run.wait()).output).toEqual([2, 2, 1])
+  })
 })

@@ -67,13 +67,17 @@ const resultsOf = Effect.fnUntraced(function* (onError: "stop" | "continue" | "d
   const node = yield* CurrentNode
   const results: Array<JsonValue> = []
   const errors: Array<typeof Failure.Type> = []
-  for (const child of yield* node.children) {
-    if (child.status === "COMPLETED") results.push(yield* node.outputOfChild(child))
-    else {
-      const { id: runId, parent } = child
-      errors.push({ index: parent!.index, message: sentenceOf({ ...child, runId }), runId })
-      if (onError === "continue") results.push(null)
+  let page = yield* node.children(-1)
+  while (page.length > 0) {
+    for (const child of page) {
+      if (child.status === "COMPLETED") results.push(yield* node.outputOfChild(child))
+      else {
+        const { id: runId, parent } = child
+        errors.push({ index: parent!.index, message: sentenceOf({ ...child, runId }), runId })
+        if (onError === "continue") results.push(null)
+      }
     }
+    page = yield* node.children(page.at(-1)!.parent!.index)
   }
   return { results, errors }
 })

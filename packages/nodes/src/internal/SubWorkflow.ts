@@ -46,7 +46,7 @@ export const subWorkflow = define({
       if (end.status !== "COMPLETED") {
         return yield* new NodeError({ message: sentenceOf(end), retryable: false })
       }
-      const child = (yield* node.children).find(({ id: runId }) => runId === end.runId)!
+      const child = (yield* node.children(-1)).find(({ id: runId }) => runId === end.runId)!
       return { output: yield* node.outputOfChild(child), runId: end.runId }
     }),
 })

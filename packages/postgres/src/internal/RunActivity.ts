@@ -32,7 +32,7 @@ WITH failed AS MATERIALIZED (
 SELECT w.id, last.run AS "lastRun", coalesce(c.count, 0) AS runs, coalesce(f.count, 0) AS failed
 FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
   SELECT ${Rows.object(Rows.runs, "r")} AS run FROM (
-    SELECT * FROM runs WHERE account_id = $1 AND workflow_id = w.id
+    SELECT * FROM runs WHERE account_id = $1 AND workflow_id = w.id AND mode <> 'item'
     ORDER BY created_at DESC, id DESC LIMIT 1
   ) r
 ) last LEFT JOIN counted c ON c.id = w.id LEFT JOIN failed f ON f.id = w.id`

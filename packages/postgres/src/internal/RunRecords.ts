@@ -21,6 +21,7 @@ import { merged } from "@millrace/core/domain/RunEvent"
 import type { NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import type {
+  ChildQuery,
   EventsFound,
   EventsRequest,
   LatestOutput,
@@ -126,7 +127,7 @@ SELECT wanted.id, latest.output, latest.large_values AS "largeValues", latest.ru
 FROM unnest((SELECT $1::text[])) AS wanted (id) CROSS JOIN LATERAL (
   SELECT n.output, n.large_values, r.id AS run_id FROM (
     SELECT number, created_at, id FROM runs
-    WHERE account_id = $2 AND workflow_id = $3
+    WHERE account_id = $2 AND workflow_id = $3 AND mode <> 'item'
     ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
   ) r CROSS JOIN LATERAL (
     SELECT n.output, n.large_values FROM node_runs n
@@ -171,6 +172,27 @@ const list = (sql: SqlClient, query: RunQuery) => {
   return search === undefined
     ? PageClauses.page<Run>(sql, listed, conditions, query)
     : RunSearch.page(sql, query, search, conditions)
+}
+
+/** The children that a node of a run has started, by their index. */
+const children = (
+  sql: SqlClient,
+  { account, after, limit, nodeId, parentRunId, status }: ChildQuery,
+): Effect.Effect<ReadonlyArray<Run>, SqlError> => {
+  const conditions = [
+    sql`parent_id = ${Rows.text(parentRunId)}`,
+    sql`(parent ->> 'nodeId') COLLATE "C" = ${Rows.text(nodeId)}`,
+    sql`(parent ->> 'index')::int8 > ${PageClauses.time(sql, after)}`,
+    sql`account_id = ${account}`,
+    ...(status === undefined ? [] : [sql`status = ${status}`]),
+  ]
+  return Effect.map(
+    sql<{ readonly run: Run }>`SELECT ${sql.literal(Rows.object(Rows.runs, "r"))} AS run FROM (
+        SELECT * FROM runs WHERE ${sql.and(conditions)}
+        ORDER BY (parent ->> 'index')::int8 LIMIT ${limit}
+      ) r ORDER BY (r.parent ->> 'index')::int8`,
+    (rows) => Array.from(rows, ({ run }) => run),
+  )
 }
 
 /** An event of a run, or a node run from which the event is built. */
@@ -250,6 +272,7 @@ export const make = (sql: SqlClient) =>
         (rows) => new Map(rows.map(({ id, ...latest }) => [id, latest])),
       ),
     list: (query) => list(sql, query),
+    children: (query) => children(sql, query),
     activity: (query) => RunActivity.activity(sql, query),
     events: (account, runId, after) =>
       Effect.map(readEvents(sql, [{ account, runId, after }]), (found) => found[0]?.events ?? []),

@@ -11,7 +11,7 @@ import { useSurroundings } from "./Surroundings.ts"
 import theme from "./Theme.module.css"
 
 /** The built-in node types that start runs. */
-const startingTypes: ReadonlySet<string> = new Set(["sub_workflow", "for_each"])
+const startingTypes: ReadonlySet<string> = new Set(["sub_workflow", "for_each", "while"])
 
 /** True for a node whose type starts runs. */
 export const startsRuns = (nodeType: string): boolean => startingTypes.has(nodeType)

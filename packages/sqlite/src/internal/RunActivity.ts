@@ -5,11 +5,12 @@
  */
 import type { WorkflowId } from "@millrace/core/domain/Id"
 import type { ActivityQuery, WorkflowActivity } from "@millrace/core/ports/RunStore"
-import { rowOfNumber } from "./RunRecords.ts"
+import { isNoItem, rowOfNumber } from "./RunRecords.ts"
 import { runOf } from "./RunRows.ts"
 import type { Connection } from "./SqliteConnection.ts"
 
-const lastStatement = `SELECT number FROM runs WHERE account_id = ? AND workflow_id = ?
+const lastStatement = `SELECT number FROM runs
+  WHERE account_id = ? AND workflow_id = ? AND ${isNoItem}
   ORDER BY created_at DESC, id DESC LIMIT 1`
 
 const countStatement = `SELECT count(*) AS runs FROM runs

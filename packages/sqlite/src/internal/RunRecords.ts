@@ -14,6 +14,7 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { payloadsKept, withoutPayloads } from "@millrace/core/domain/RunPayload"
 import type {
+  ChildQuery,
   EventsFound,
   EventsRequest,
   LatestOutput,
@@ -106,8 +107,12 @@ export const findMany = (
   return recordsOfRows(db, rows, (index) => kept[index]!)
 }
 
+/** The definition of a loop's body names the loop behind a slash. */
+export const isNoItem = "instr(definition_id, '/') = 0"
+
 const latestStatement = `SELECT r.id, n.number FROM (
-    SELECT number, id, created_at FROM runs WHERE account_id = ? AND workflow_id = ?
+    SELECT number, id, created_at FROM runs
+    WHERE account_id = ? AND workflow_id = ? AND ${isNoItem}
     ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
   ) r CROSS JOIN node_runs n ON n.run = r.number AND n.node_id = ?
   WHERE n.has_output = 1 ORDER BY r.created_at DESC, r.id DESC LIMIT 1`
@@ -248,6 +253,21 @@ const pageOf = (db: Connection, query: RunQuery): ReadonlyArray<number> | Search
     .query(`SELECT 1 ${from} LIMIT 1 OFFSET ${runsReadBySearch}`, ...parameters)
     .first()
   return rest === undefined ? found : new SearchTooBroad()
+}
+
+/** The children that a node of a run has started, by their index. */
+export const children = (
+  db: Connection,
+  { account, after, limit, nodeId, parentRunId, status }: ChildQuery,
+): ReadonlyArray<Run> => {
+  const sql = `SELECT number FROM runs
+    WHERE parent_id = ? AND parent_node = ? AND parent_index > ? AND account_id = ?
+      ${status === undefined ? "" : "AND status = ?"} ORDER BY parent_index LIMIT ?`
+  const given = [parentRunId, nodeId, after, account, ...(status === undefined ? [] : [status])]
+  return db
+    .query<{ readonly number: number }>(sql, ...given, limit)
+    .all()
+    .map(({ number }) => runOf(rowOfNumber(db, number)))
 }
 
 /** A page of an account's runs, newest first. */

@@ -151,8 +151,8 @@ const insertStatement = `INSERT INTO runs (
     id, account_id, workflow_id, workflow_name, name_folded, definition_id, key_id, created_at,
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
     messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id,
-    parent_id, priority, start_at
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)
+    parent_id, priority, start_at, parent_node, parent_index
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
@@ -185,6 +185,8 @@ export const insert = (db: Connection, run: Run): number => {
       run.parent?.runId ?? null,
       run.priority,
       run.startAt,
+      run.parent?.nodeId ?? null,
+      run.parent?.index ?? null,
     )
     .first()!
   db.run(`INSERT INTO run_heads (run, head) VALUES (?, ?)`, number, JSON.stringify(headOf(run)))

@@ -68,6 +68,7 @@ const make = (db: Connection): RunStore["Service"] => {
         read("list", () => RunRecords.list(db, query)),
         (found) => (found instanceof SearchTooBroad ? Effect.fail(found) : Effect.succeed(found)),
       ),
+    children: (query) => read("children", () => RunRecords.children(db, query)),
     activity: (query) => read("activity", () => RunActivity.activity(db, query)),
     events: (account, id, after) => read("events", () => RunRecords.events(db, account, id, after)),
     eventsOfMany: (requests) =>

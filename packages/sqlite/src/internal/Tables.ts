@@ -277,6 +277,18 @@ ALTER TABLE runs ADD COLUMN parent_id TEXT;
 CREATE INDEX runs_by_parent ON runs (parent_id, created_at, id) WHERE parent_id IS NOT NULL;
 `
 
+// Of children that were stored before, some have values that SQLite reads as no JSON.
+const childIndex = `
+ALTER TABLE runs ADD COLUMN parent_node TEXT;
+ALTER TABLE runs ADD COLUMN parent_index INTEGER;
+UPDATE runs SET (parent_node, parent_index) = (
+  SELECT head ->> '$.parent.nodeId', head ->> '$.parent.index' FROM run_heads
+  WHERE run = runs.number AND json_valid(head)
+) WHERE parent_id IS NOT NULL;
+CREATE INDEX runs_of_node ON runs (parent_id, parent_node, parent_index)
+  WHERE parent_id IS NOT NULL;
+`
+
 const triggerAddresses = `
 ALTER TABLE triggers ADD COLUMN address_hash TEXT; -- of a webhook that is switched on
 CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash) WHERE address_hash IS NOT NULL;
@@ -323,6 +335,7 @@ export const versions: ReadonlyArray<string> = [
   triggerAddresses,
   runEnds,
   runOrder,
+  childIndex,
 ]
 
 /**

@@ -25,6 +25,12 @@ export const childrenPerPage = 100
 /** Items of one loop. */
 export const itemsPerLoop = 10_000
 
+/** How often a while loop executes its body, if nobody says so. */
+export const defaultIterations = 100
+
+/** How often a while loop executes its body at most. */
+export const iterationsPerLoop = 10_000
+
 /** Items of a loop that one child gets. */
 export const itemsPerChild = 1_000
 

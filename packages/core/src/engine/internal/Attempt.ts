@@ -359,7 +359,7 @@ export class Attempt {
           ? this.#prepareBody(child)
           : children.prepare(run, node.id, child, request.workflows),
       hasBody: this.#request.loop !== undefined,
-      children: children.listed(run, node.id),
+      children: (after) => children.listed(run, node.id, after),
       outputOfChild: children.outputOf,
       approvalLink: (approver) => linkOf(links, run, node.id, approver),
       watched,

@@ -13,7 +13,6 @@ import type { Json } from "../../domain/Json.ts"
 import { withLarge } from "../../domain/LargeValue.ts"
 import { childDepth, childrenPerPage, CurrentLimits } from "../../domain/Limits.ts"
 import { quoted } from "../../domain/Quote.ts"
-import type { PageRequest } from "../../domain/Page.ts"
 import type {
   CalledWorkflow,
   CalledWorkflows,
@@ -25,7 +24,6 @@ import type {
 } from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
-import type { SearchTooBroad } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import { WorkflowStore } from "../../ports/WorkflowStore.ts"
@@ -61,8 +59,12 @@ export interface ChildSource {
     loop: Loop,
     request: BodyRequest,
   ) => Effect.Effect<ChildRun, NodeError>
-  /** The children that a node of this run has started, by index. */
-  readonly listed: (run: Run, nodeId: string) => Effect.Effect<ReadonlyArray<Run>, NodeError>
+  /** The next children that a node of this run has started, after an index, by index. */
+  readonly listed: (
+    run: Run,
+    nodeId: string,
+    after: number,
+  ) => Effect.Effect<ReadonlyArray<Run>, NodeError>
   /** What a run has put out that has COMPLETED, whole. */
   readonly outputOf: (child: Run) => Effect.Effect<Json, NodeError>
 }
@@ -304,21 +306,10 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
     return { run: commit.run, credits: commit.credits ?? [], definition, nodeRuns }
   })
 
-/** A listing without a search is never too broad. */
-const withoutSearch = <A, E>(page: Effect.Effect<A, E | SearchTooBroad>) =>
-  Effect.catchTag(page, "SearchTooBroad", Effect.die)
-
 const listed = ({ runs }: Services): ChildSource["listed"] =>
-  Effect.fnUntraced(function* ({ accountId: account, id }, nodeId) {
-    const found: Array<Run> = []
-    let after: PageRequest["after"]
-    do {
-      const query = { account, parentRunId: id, limit: childrenPerPage, after }
-      const page = yield* read("the children of the run", withoutSearch(runs.list(query)))
-      found.push(...page.items.filter(({ parent }) => parent?.nodeId === nodeId))
-      after = page.next
-    } while (after !== undefined)
-    return found.toSorted((one, other) => one.parent!.index - other.parent!.index)
+  Effect.fnUntraced(function* ({ accountId: account, id: parentRunId }, nodeId, after) {
+    const query = { account, parentRunId, nodeId, after, limit: childrenPerPage }
+    return yield* read("the children of the run", runs.children(query))
   })
 
 const outputOf = ({ values }: Services): ChildSource["outputOf"] =>
