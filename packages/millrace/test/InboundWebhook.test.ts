@@ -163,6 +163,46 @@ describe("A request to an inbound webhook", () => {
     await json({}, { "x-delivery": "b" })
     expect(await runs()).toHaveLength(2)
   })
+
+  it("starts one run for each text that places of a request give", async () => {
+    const { json, made, runs } = await hooked({
+      dedupeBy: "{{ body.order.id }}:{{body.event}} {{ query.n }}{{ headers.x-kind }}",
+    })
+    const order = (id: number, event: string, kind = "k") =>
+      json({ order: { id }, event }, { "x-kind": kind })
+    const query = { query: "?n=1", headers: { "content-type": "application/json", "x-kind": "k" } }
+    const sent = await hooked({ dedupeBy: "{{ query.n }}" })
+    await Promise.all([sent.send(query), sent.send(query), sent.send({ ...query, query: "?n=2" })])
+    expect(await sent.runs()).toHaveLength(2)
+    // Without one of the values a request is told apart by nothing.
+    await Promise.all([order(1, "paid"), order(1, "paid")])
+    expect(await runs()).toHaveLength(2)
+    await engine.triggers.update(workflowId, made.id, {
+      dedupeBy: "{{body.order.id}}/{{body.event}}",
+    })
+    const [first, again, other] = [
+      await order(1, "paid"),
+      await order(1, "paid", "other"),
+      await order(1, "sent"),
+    ]
+    expect(again.body.runId).toBe(first.body.runId)
+    expect(other.body.runId).not.toBe(first.body.runId)
+  })
+
+  it("is told apart by one thing, which holds no credentials", async () => {
+    const tried = async (settings: object) =>
+      (await refusal(engine.triggers.create(workflowId, { type: "webhook", ...settings }))).message
+    expect(await tried({ dedupeBy: "{{ body.id }}", dedupeHeader: "x-id" })).toBe(
+      "dedupeBy: expected null beside a dedupeHeader: requests are told apart by one of the two",
+    )
+    for (const text of ["", "order", "{{ }}", "{{ body.id }} {{", "{{ headers.authorization }}"]) {
+      expect(await tried({ dedupeBy: text })).toMatch(/^dedupeBy: expected a text with places such/)
+    }
+    const verify = { type: "hmac", secret: "GITHUB", header: "x-hub" }
+    expect(await tried({ verify, dedupeBy: "{{ headers.x-hub }}" })).toBe(
+      "dedupeBy: expected no header with credentials",
+    )
+  })
 })
 
 describe("A sender", () => {

@@ -211,6 +211,7 @@ const webhook = {
   respond: "at_once",
   into: { event: "headers.x-github-event", repository: "body.repository.full_name" },
   dedupeHeader: "x-github-delivery",
+  dedupeBy: null,
   values: {},
   enabled: true,
   createdAt: trigger.createdAt,

@@ -57,6 +57,9 @@ const webhookWords = {
   dedupeHeader:
     "The header by which a sender names a message: requests with the same value start one run " +
     "within 24 hours. `webhook-id` by default where `verify` is `standard`, and else none.",
+  dedupeBy:
+    "The same by a text with places of the request, such as `{{ body.order.id }}`, in the place " +
+    "of a header; none by default. A request without one of the values starts a run of its own.",
 }
 
 const runEndWords = {
@@ -88,6 +91,7 @@ const webhookSettings = {
   respond: storedWebhook.respond,
   into: storedWebhook.into,
   dedupeHeader: storedWebhook.dedupeHeader,
+  dedupeBy: storedWebhook.dedupeBy,
 }
 
 /** An inbound webhook. */
@@ -188,6 +192,7 @@ const ofWebhook = {
   respond: optional(webhookSettings.respond, webhookWords.respond),
   into: optional(webhookSettings.into, webhookWords.into),
   dedupeHeader: optional(webhookSettings.dedupeHeader, webhookWords.dedupeHeader),
+  dedupeBy: optional(webhookSettings.dedupeBy, webhookWords.dedupeBy),
 }
 
 /** Places of a request or of a run; the trigger's type says of which. */

@@ -62,6 +62,7 @@ const scene = Effect.gen(function* () {
       respond: "output",
       into: { order: "body.order" },
       dedupeHeader: "x-id",
+      dedupeBy: null,
       values: { text: "a\u0000b" },
       enabled: true,
       addressHash: `hash of ${id}`,

@@ -44,6 +44,7 @@ export type FormField = typeof FormField.Type
 const problemOfFields = (fields: ReadonlyArray<FormField>): string | undefined => {
   const names = new Set(fields.map(({ name }) => name))
   if (names.size < fields.length) return "expected fields with different names"
+  if (names.has("__proto__")) return "expected fields with names other than __proto__"
   const without = fields.find(
     ({ options, type }) => (type === "select") !== (options !== undefined),
   )

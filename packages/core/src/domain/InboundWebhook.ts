@@ -6,6 +6,7 @@
  */
 import { Schema } from "effect"
 import { AccountId, TriggerId, WorkflowId } from "./Id.ts"
+import type { Json } from "./Json.ts"
 import { JsonObject } from "./Json.ts"
 import {
   fieldsPerWebhook,
@@ -82,14 +83,45 @@ const placePattern = new RegExp(
     ".*(?:signature|token|secret|api-?key|password))[a-z0-9_-]+)$",
 )
 
+const placeForm =
+  "body, body.a.b, query.name, method or headers.name in lower case, and no header with credentials"
+
 /** Where a value of a run stands in a request: `body.order.id`, `headers.x-github-event`. */
 const Place = Schema.String.check(
   isAtMost(placeLength),
-  Schema.isPattern(placePattern, {
-    expected:
-      "body, body.a.b, query.name, method or headers.name in lower case, and no header with " +
-      "credentials",
-  }),
+  Schema.isPattern(placePattern, { expected: placeForm }),
+)
+
+const placeInText = /\{\{\s*([^{}]*?)\s*\}\}/g
+
+/** The places that a text names: `{{ body.order.id }}:{{ body.status }}`. */
+export const placesIn = (text: string): ReadonlyArray<string> =>
+  Array.from(text.matchAll(placeInText), ([, place = ""]) => place)
+
+/** The text with values in the place of their places; `undefined` if a value is absent. */
+export const withPlaces = (
+  text: string,
+  valueAt: (place: string) => Json | undefined,
+): string | undefined => {
+  const values = new Map(placesIn(text).map((place) => [place, valueAt(place)]))
+  if ([...values.values()].includes(undefined)) return undefined
+  return text.replaceAll(placeInText, (_, place: string) => {
+    const value = values.get(place)!
+    return typeof value === "string" ? value : JSON.stringify(value)
+  })
+}
+
+/** A text with places of a request, at least one. */
+const TextWithPlaces = Schema.String.check(
+  isAtMost(webhookCheckLength),
+  Schema.makeFilter(
+    (text: string) => {
+      const places = placesIn(text)
+      const isRead = !/[{}]{2}/.test(text.replaceAll(placeInText, ""))
+      return isRead && places.length > 0 && places.every((place) => placePattern.test(place))
+    },
+    { expected: `a text with places such as {{ body.order.id }}; a place is ${placeForm}` },
+  ),
 )
 
 /** The methods that an inbound webhook may answer. */
@@ -121,11 +153,19 @@ export const WebhookSettings = Schema.Struct({
   ),
   /** Requests with the same value of this header start one run within 24 hours. */
   dedupeHeader: Schema.NullOr(HeaderName),
+  /**
+   * The same for requests of which this text gives the same: `{{ body.order.id }}`. A request in
+   * which a place has no value is told apart by nothing.
+   */
+  dedupeBy: Schema.NullOr(TextWithPlaces),
   /** The values of its runs; what a request brings goes before them. */
   values: JsonObject,
   enabled: Schema.Boolean,
 })
 export type WebhookSettings = typeof WebhookSettings.Type
+
+/** What holds of webhooks that were stored before anybody could say it. */
+export const unsaid = { dedupeBy: null } as const
 
 /** An inbound webhook. */
 export const InboundWebhook = Schema.Struct({

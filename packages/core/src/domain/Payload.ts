@@ -8,6 +8,7 @@ import type { Delivery } from "./Delivery.ts"
 import type { AccountId, RunId } from "./Id.ts"
 import { DeliveryId } from "./Id.ts"
 import type { JsonObject } from "./Json.ts"
+import type { ParentRun } from "./Run.ts"
 import type { RunEvent } from "./RunEvent.ts"
 import { format } from "./Timestamp.ts"
 import type { Webhook } from "./Webhook.ts"
@@ -17,6 +18,8 @@ export interface Notifying {
   readonly id: RunId
   readonly accountId: AccountId
   readonly webhook: Webhook | null
+  /** Absent: as `null`. */
+  readonly parent?: Pick<ParentRun, "runId" | "rootRunId"> | null
 }
 
 /**
@@ -47,6 +50,13 @@ export const deliveryIdOf = (runId: string, sequence: number): DeliveryId =>
     `msg_${runId.replace(/^run_/, "")}_${String(sequence).padStart(sequenceDigits, "0")}`,
   )
 
+/** The event of a child says in its data to which tree it belongs. */
+const withParent = ({ parent }: Notifying, event: RunEvent): RunEvent => {
+  if (parent === undefined || parent === null) return event
+  const { rootRunId, runId: parentRunId } = parent
+  return { ...event, data: { ...event.data, parentRunId, rootRunId } }
+}
+
 /** The delivery of an event; `undefined` if the run's webhook does not ask for it. */
 export const deliveryOf = (run: Notifying, event: RunEvent): Delivery | undefined => {
   const { webhook } = run
@@ -61,7 +71,7 @@ export const deliveryOf = (run: Notifying, event: RunEvent): Delivery | undefine
     url: webhook.url,
     origin: webhook.origin,
     headers: webhook.headers,
-    body: payloadOf(event, webhook.metadata),
+    body: payloadOf(withParent(run, event), webhook.metadata),
     createdAt: event.at,
   }
 }

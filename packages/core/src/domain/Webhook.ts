@@ -28,6 +28,13 @@ export const WebhookConfig = Schema.Struct({
       .annotate({ description: "Which events to send; all where nothing is said." })
       .check(Schema.isMinLength(1, { expected: "at least one type of event" })),
   ),
+  scope: Schema.optionalKey(
+    Schema.Literals(["run", "tree"]).annotate({
+      description:
+        "`run`, the default: the events of the run. `tree`: also those of the runs that it " +
+        "starts, and of theirs.",
+    }),
+  ),
   metadata: Schema.optionalKey(
     Schema.NullOr(
       Schema.Record(Schema.String, Schema.Any)
@@ -44,6 +51,7 @@ export const WebhookConfig = Schema.Struct({
 export interface WebhookConfig {
   readonly url: string
   readonly events?: ReadonlyArray<RunEventType>
+  readonly scope?: "run" | "tree"
   readonly metadata?: JsonObject | null
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -56,8 +64,14 @@ export const Webhook = Schema.Struct({
   origin: Schema.String,
   /** The events to send; `null` for all. */
   events: Schema.NullOr(Schema.Array(RunEventType)),
+  /** Absent: the events of the run only. */
+  scope: Schema.optionalKey(Schema.Literal("tree")),
   metadata: Schema.NullOr(JsonObject),
   /** `null`: none. */
   headers: Schema.NullOr(Schema.String),
 })
 export type Webhook = typeof Webhook.Type
+
+/** The webhook of the runs that a run with this one starts. */
+export const webhookOfChildren = (webhook: Webhook | null): Webhook | null =>
+  webhook?.scope === "tree" ? webhook : null

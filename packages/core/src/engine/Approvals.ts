@@ -323,6 +323,25 @@ const tokenFor = (services: Services): Approvals["Service"]["tokenFor"] =>
     return yield* new ApprovalOver({ message })
   })
 
+/**
+ * What was sent to an approval and no process has taken yet: the link of an addressee has ended as
+ * soon as that is stored.
+ */
+const checkSent = Effect.fnUntraced(function* (
+  { runs }: Services,
+  { nodeId, run }: Approval,
+  approver: number,
+) {
+  if (run.messages === 0) return
+  const [inbox] = yield* runs.inboxes([{ runId: run.id, after: 0, held: [] }])
+  for (const { at, name, payload } of inbox?.messages ?? []) {
+    if (name !== approvalMessage(nodeId)) continue
+    const said = payload as unknown as ApprovalMessage
+    if (said.says === "decided") return yield* overBy({ ...said, at })
+    if (said.approver === approver) return yield* replaced
+  }
+})
+
 const replaced = new ApprovalOver({
   message: "This link is over: the approval was passed on to another address",
 })
@@ -342,6 +361,7 @@ const linked = Effect.fnUntraced(function* (
   if (state === undefined) return { ...approval, approver, address: undefined }
   const current = state.approvers[approver]
   if (!isSameText(current?.tokenHash ?? "", hash)) return yield* replaced
+  yield* checkSent(services, approval, approver)
   return { ...approval, approver, address: current!.address }
 })
 

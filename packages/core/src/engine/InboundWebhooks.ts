@@ -23,7 +23,7 @@ import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
 import { requestFieldsOf } from "./internal/RequestFields.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
-import { valuesOf } from "./internal/WebhookRequest.ts"
+import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, settled } from "./internal/WebhookForm.ts"
 import * as WebhookSignature from "./internal/WebhookSignature.ts"
 import { NodeTypes } from "./NodeTypes.ts"
@@ -228,13 +228,13 @@ const verify = (services: Services): InboundWebhooks["Service"]["verify"] =>
 const start = (services: Services): InboundWebhooks["Service"]["start"] =>
   Effect.fn("InboundWebhooks.start")(function* (webhook, request, body) {
     const { runs, workflows } = services
-    const { accountId, dedupeHeader, id: triggerId, workflowId } = webhook
+    const { accountId, id: triggerId, workflowId } = webhook
     const found = yield* workflows.find(accountId, workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId })
     const values = valuesOf(webhook, requestFieldsOf(services.types, found.value), request, body)
     if (values === undefined) return undefined
     const asked = { workflowId, values, source: "webhook" as const, triggerId }
-    const told = dedupeHeader === null ? undefined : request.headers[dedupeHeader]
+    const told = nameOf(webhook, request, body)
     if (told === undefined) {
       return { runId: (yield* runs.start(accountId, asked)).id, isReplay: false }
     }

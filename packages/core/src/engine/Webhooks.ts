@@ -67,11 +67,12 @@ export const makeAdmit: Effect.Effect<Admit, never, WebhookTargets | Vault> = Ef
     const vault = yield* Vault
     return Effect.fnUntraced(
       function* (account, config) {
-        const { events, headers = {}, metadata, url } = config
+        const { events, headers = {}, metadata, scope, url } = config
         const accepted = yield* targets.accept({ url, headers })
         return {
           ...accepted,
           events: events === undefined ? null : [...new Set(events)],
+          ...(scope === "tree" ? { scope } : {}),
           metadata: metadata ?? null,
           headers: yield* Effect.orDie(sealHeaders(vault, account, config)),
         }

@@ -36,6 +36,7 @@ const textsOf = (known: InboundWebhook | undefined) => {
     respond: (known?.respond ?? "at_once") as string,
     into: known === undefined || known.into === null ? "" : JSON.stringify(known.into),
     dedupeHeader: known?.dedupeHeader ?? "",
+    dedupeBy: known?.dedupeBy ?? "",
     values: JSON.stringify(known?.values ?? {}),
   }
 }
@@ -77,6 +78,7 @@ const bodyOf = (texts: WebhookTexts): NewInboundWebhook => {
     respond: texts.respond as InboundWebhook["respond"],
     into: texts.into.trim() === "" ? null : (JSON.parse(texts.into) as InboundWebhook["into"]),
     dedupeHeader: dedupeHeader === "" ? null : dedupeHeader,
+    dedupeBy: texts.dedupeBy.trim() === "" ? null : texts.dedupeBy,
     values: JSON.parse(texts.values) as InboundWebhook["values"],
   }
 }
@@ -193,6 +195,12 @@ const Fields = (all: Given) => (
         name="dedupeHeader"
         label="Header that names a message: copies of it start no second run"
         placeholder={all.texts.check === "standard" ? "webhook-id" : ""}
+      />
+      <Line
+        {...all}
+        name="dedupeBy"
+        label="Or a text with places of the request that names a message"
+        placeholder="{{ body.order.id }}"
       />
       <Line
         {...all}

@@ -130,3 +130,45 @@ describe("TestEngine.received", () => {
     expect(error.code).toBe("INVALID_WEBHOOK")
   })
 })
+
+interface Told {
+  readonly runId: string
+  readonly metadata: unknown
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const toldOf = (engine: TestEngine<readonly []>) =>
+  engine.received(url).map(({ event }) => event as Told)
+
+describe("A webhook", () => {
+  it("tells of the runs that its run starts only where it asks for the tree", async () => {
+    await using engine = await withReceiver(gives(204))
+    const inner = await engine.workflows.create(
+      engine.workflow("Inner").node("a", "constant", { value: 1 }),
+    )
+    const middle = await engine.workflows.create(
+      engine.workflow("Middle").node("call", "sub_workflow", { workflowId: inner.id }),
+    )
+    const outer = await engine.workflows.create(
+      engine.workflow("Outer").node("call", "sub_workflow", { workflowId: middle.id }),
+    )
+    const events = ["run.completed"] as const
+    const metadata = { order: 7 }
+    const own = await engine.runs.start({ workflowId: outer.id, webhook: { url, events } })
+    await engine.clock.runToEnd()
+    expect(toldOf(engine).map(({ runId }) => runId)).toEqual([own.id])
+    const webhook = { url, events, metadata, scope: "tree" } as const
+    const run = await engine.runs.start({ workflowId: outer.id, webhook })
+    await engine.clock.runToEnd()
+    const told = toldOf(engine).slice(1)
+    const { items: all } = await engine.runs.list({ roots: "false", limit: 50 })
+    const tree = all.filter(({ id, parent }) => id === run.id || parent?.rootRunId === run.id)
+    expect(tree).toHaveLength(3)
+    expect(told.map(({ runId }) => runId).toSorted()).toEqual(tree.map(({ id }) => id).toSorted())
+    for (const { data, metadata: given, runId } of told) {
+      expect(given).toEqual(metadata)
+      const { parent } = tree.find(({ id }) => id === runId)!
+      expect([data["parentRunId"], data["rootRunId"]]).toEqual([parent?.runId, parent?.rootRunId])
+    }
+  })
+})

@@ -192,6 +192,75 @@ describe("runs.rerun", () => {
   })
 })
 
+describe("a failed run of twelve nodes", () => {
+  it("is mended and run again: the rest executes, nothing is charged twice", async () => {
+    let broken = true
+    const calls: Array<string> = []
+    const step = defineNode({
+      type: "step",
+      inputs: { input: z.any().optional(), name: z.string() },
+      outputs: { output: z.string() },
+      credits: 1,
+      run: ({ inputs: { name } }) => {
+        calls.push(name)
+        if (name === "n9" && broken) throw new Error("the address is gone")
+        return { output: `${name} is done` }
+      },
+    })
+    await using engine = await testEngine({ nodes: [step] })
+    const names = Array.from({ length: 12 }, (_, index) => `n${index + 1}`)
+    const node = (id: string, index: number) => ({
+      id,
+      type: "step",
+      position: { x: index * 100, y: 0 },
+      data: { inputs: { name: id } },
+    })
+    // A chain, but that n7 follows n3, beside n4 to n6.
+    const before = { n7: "n3" } as Record<string, string>
+    const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target })
+    const edges = names.flatMap((id, index) =>
+      index === 0 ? [] : [edge(before[id] ?? names[index - 1]!, id)],
+    )
+    const drawn = { name: "Twelve", nodes: names.map(node), edges }
+    const { id: workflowId } = await engine.workflows.create(drawn)
+    const operation = { actor: "test", reason: "test" }
+    await engine.credits.meter({ ...operation, metered: true })
+    await engine.credits.grant({ ...operation, id: "g", amount: 100 })
+    const run = await engine.runs.start({ workflowId })
+    expect(await run.wait()).toMatchObject({ status: "FAILED", actualCredits: 8 })
+
+    broken = false
+    calls.length = 0
+    const planned = await engine.runs.planRerun(run.id)
+    const anew = ["n9", "n10", "n11", "n12"]
+    expect(planned.anew.map(({ nodeId }) => nodeId)).toEqual(anew)
+    expect(planned.takenOver.toSorted()).toEqual(names.slice(0, 8).toSorted())
+    expect(planned.estimatedCredits).toBe(4)
+    expect(calls).toEqual([])
+
+    const again = await engine.runs.rerun(run.id)
+    expect(await again.wait()).toMatchObject({ status: "COMPLETED", actualCredits: 4 })
+    expect(calls).toEqual(anew)
+    const nodes = await again.nodes()
+    for (const name of names) {
+      const { logs, output, pinned } = nodes[name]!
+      expect(output).toEqual({ output: `${name} is done` })
+      const isTakenOver = !anew.includes(name)
+      expect(pinned ?? false).toBe(isTakenOver)
+      const from = (logs?.[0] as { readonly data?: { readonly runId?: string } } | undefined)?.data
+      expect(from?.runId).toBe(isTakenOver ? run.id : undefined)
+    }
+    // Twelve credits in all, each node once.
+    const { balance } = await engine.credits.get()
+    expect(balance).toMatchObject({ available: 88, reserved: 0 })
+    const entries = await engine.credits.statement({ limit: 100 })
+    const posted = entries
+      .filter(({ kind }) => kind === "post")
+      .map(({ key }) => /:(n\d+)#/.exec(key)![1]!)
+    expect(posted.toSorted()).toEqual(names.toSorted())
+  })
+})
+
 describe("runs.rerunFailed", () => {
   it("takes up each failed run of a filter once, however often and by how many", async () => {
     const { engine, id, workflowId, world } = await begin()

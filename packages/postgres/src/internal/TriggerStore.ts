@@ -7,6 +7,7 @@
  */
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import { unsaid } from "@millrace/core/domain/InboundWebhook"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import { factsOf } from "@millrace/core/domain/TriggerFacts"
@@ -23,7 +24,7 @@ import * as WaitingEnds from "./WaitingEnds.ts"
 
 type Own = Pick<
   InboundWebhook,
-  "methods" | "verify" | "networks" | "respond" | "into" | "dedupeHeader"
+  "methods" | "verify" | "networks" | "respond" | "into" | "dedupeHeader" | "dedupeBy"
 >
 
 /** A trigger as it is stored: what only other types have is NULL. */
@@ -42,8 +43,8 @@ const rowOf = (trigger: Trigger): Row => {
     const { into, on, ...rest } = trigger
     return { ...none, ...rest, runEnd: { into, on } } as unknown as Row
   }
-  const { dedupeHeader, into, methods, networks, respond, verify, ...rest } = trigger
-  const webhook = { dedupeHeader, into, methods, networks, respond, verify }
+  const { dedupeBy, dedupeHeader, into, methods, networks, respond, verify, ...rest } = trigger
+  const webhook = { dedupeBy, dedupeHeader, into, methods, networks, respond, verify }
   return { ...none, ...rest, webhook } as unknown as Row
 }
 
@@ -53,7 +54,7 @@ const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigge
   const ids = { id, accountId, workflowId }
   const rest = { values: own, enabled, createdAt, updatedAt, fence }
   return row.type === "webhook"
-    ? { ...ids, type: row.type, ...webhook!, addressHash: addressHash!, ...rest }
+    ? { ...ids, type: row.type, ...unsaid, ...webhook!, addressHash: addressHash!, ...rest }
     : { ...ids, type: row.type, watch: watch!, ...runEnd!, ...rest, ...factsOf(row) }
 }
 

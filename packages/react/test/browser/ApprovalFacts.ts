@@ -22,6 +22,12 @@ const asked = async (name: string): Promise<string> => {
       { name: "amount", label: "Amount in EUR", type: "number", required: true },
       { name: "urgent", type: "boolean" },
       { name: "reason", type: "select", options: ["broken", "late"] },
+      // Names that a form has for itself, and an element of the page.
+      ...["elements", "hidden", "comment"].map((name) => ({
+        name,
+        label: `My ${name}`,
+        type: "text",
+      })),
     ],
   }
   const ask = { id: "ask", type: "approval", position: { x: 40, y: 40 }, data: { inputs } }
@@ -52,7 +58,7 @@ export const approvalFacts = () =>
       await form.getByLabel("Amount in EUR").fill("900")
       await form.getByLabel("urgent").check()
       await form.getByLabel("reason").selectOption("late")
-      await form.getByLabel("Comment").fill("fine")
+      await form.getByLabel("Comment", { exact: true }).fill("fine")
       await form.getByRole("button", { name: "Approve" }).click()
       await form.waitFor({ state: "detached" })
       expect(await decisionOf(runId)).toMatchObject({
@@ -79,13 +85,17 @@ export const approvalFacts = () =>
       await page.getByRole("button", { name: "Approve" }).click()
       expect(await decisionOf(runId)).toBe(null)
       await page.getByLabel(/^Amount in EUR/).fill("12.5")
-      await page.getByLabel("Comment").fill("ok")
+      await page.getByLabel("Comment", { exact: true }).fill("ok")
+      for (const name of ["elements", "hidden", "comment"]) {
+        await page.getByLabel(`My ${name}`).fill(name)
+      }
       await page.getByRole("button", { name: "Approve" }).click()
       await page.getByText("Done: approved.").waitFor()
       expect(await decisionOf(runId)).toMatchObject({
         by: ann,
         via: "link",
-        fields: { amount: 12.5, urgent: false },
+        comment: "ok",
+        fields: { amount: 12.5, urgent: false, elements: "elements", hidden: "hidden" },
       })
       expect([done.errors, done.foreign]).toEqual([[], []])
       await page.reload()

@@ -23,6 +23,7 @@ import type {
   Run,
 } from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
+import { webhookOfChildren } from "../../domain/Webhook.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
@@ -205,7 +206,8 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     yield* checkCost(named, estimate, maxCredits)
     const executionId = yield* ids.make("execution")
     const createdAt = clock.currentTimeMillisUnsafe()
-    const fresh = { id: runId, executionId, createdAt, webhook: null, parent }
+    const webhook = webhookOfChildren(run.webhook)
+    const fresh = { id: runId, executionId, createdAt, webhook, parent }
     const made = newRunOf(asked, found.value, planned.success, fresh)
     const commit = new CommitBuilder(made, createdAt).commit()
     return { run: commit.run, credits: commit.credits ?? [], definition }
@@ -279,7 +281,7 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
       id: RunId.make(yield* ids.make("run")),
       executionId: yield* ids.make("execution"),
       createdAt,
-      webhook: null,
+      webhook: webhookOfChildren(run.webhook),
       parent,
       accountId: run.accountId,
       workflowId: run.workflowId,

@@ -113,6 +113,51 @@ const executedBy = ({ run }: RunRecord, row: NodeRun): RunId => {
   return data?.runId === undefined ? run.id : RunId.make(data.runId)
 }
 
+/** Compares what a rerun would execute with what the earlier run has. */
+const compare = Effect.fnUntraced(function* (
+  parts: Parts,
+  record: RunRecord,
+  request: RerunRequest,
+): Effect.fn.Return<
+  Pick<PreparedRerun, "plan" | "workflow"> & { readonly kept: CalledWorkflows | undefined },
+  InvalidGraph | WorkflowNotFound | StorageError
+> {
+  const { run } = record
+  const isSameGraph = request.definition !== "current"
+  const stored = isSameGraph
+    ? Option.some(workflowOf(record))
+    : yield* parts.workflows.find(run.accountId, run.workflowId)
+  if (Option.isNone(stored)) return yield* new WorkflowNotFound({ workflowId: run.workflowId })
+  const workflow = stored.value
+  const { from = [], nodeOverrides = [], pinnedOutputs = {} } = request
+  const overlay = { values: {}, inputOverrides: run.inputOverrides, nodeOverrides }
+  const frozen = record.definition.settings.workflows
+  const kept = isSameGraph ? frozen : undefined
+  const called = yield* calledByStart(parts, run.accountId, workflow, overlay, kept)
+  if (called.problems.length > 0) return yield* refused(sentencesOf(called.problems))
+  const compiled = graphOf(parts, record, workflow, nodeOverrides, called.workflows)
+  if (Result.isFailure(compiled)) return yield* refused(sentencesOf(compiled.failure))
+  const graph = compiled.success
+  const unknown = problemsOfFrom(from, graph)
+  if (unknown.length > 0) return yield* refused(unknown)
+  const rows = nodeRunsOf(record)
+  const earlier = {
+    nodes: record.definition.nodes,
+    edges: record.definition.edges,
+    statuses: new Map(rows.map(({ nodeId, status }) => [nodeId, status])),
+  }
+  const wish = { from: new Set(from), pinned: new Set(Object.keys(pinnedOutputs)) }
+  // What a loop calls is what the nodes in it call.
+  const calls = graph.nodes.flatMap(({ id: nodeId, node }) =>
+    parts.graphs
+      .calls([node, ...(graph.bodies.get(nodeId)?.nodes ?? [])], run.inputOverrides)
+      .map((call) => ({ ...call, nodeId })),
+  )
+  const ofCalls = parts.graphs.rerunCalls(calls, frozen, called.workflows ?? {})
+  const plan = rerunPlanOf(earlier, graph, workflow.edges, wish, ofCalls)
+  return { kept, plan, workflow }
+})
+
 /** Prepares a rerun of a run that has ended. */
 export const prepareRerun = Effect.fnUntraced(function* (
   parts: Parts,
@@ -137,38 +182,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
       `A run of the body of a loop has no rerun: rerun the run of its loop, ${root}`,
     ])
   }
-  const isSameGraph = request.definition !== "current"
-  const stored = isSameGraph
-    ? Option.some(workflowOf(record))
-    : yield* parts.workflows.find(account, run.workflowId)
-  if (Option.isNone(stored)) return yield* new WorkflowNotFound({ workflowId: run.workflowId })
-  const workflow = stored.value
-  const { from = [], nodeOverrides = [], pinnedOutputs = {} } = request
-  const overlay = { values: {}, inputOverrides: run.inputOverrides, nodeOverrides }
-  const frozen = record.definition.settings.workflows
-  const kept = isSameGraph ? frozen : undefined
-  const called = yield* calledByStart(parts, account, workflow, overlay, kept)
-  if (called.problems.length > 0) return yield* refused(sentencesOf(called.problems))
-  const compiled = graphOf(parts, record, workflow, nodeOverrides, called.workflows)
-  if (Result.isFailure(compiled)) return yield* refused(sentencesOf(compiled.failure))
-  const graph = compiled.success
-  const unknown = problemsOfFrom(from, graph)
-  if (unknown.length > 0) return yield* refused(unknown)
-  const rows = nodeRunsOf(record)
-  const earlier = {
-    nodes: record.definition.nodes,
-    edges: record.definition.edges,
-    statuses: new Map(rows.map(({ nodeId, status }) => [nodeId, status])),
-  }
-  const wish = { from: new Set(from), pinned: new Set(Object.keys(pinnedOutputs)) }
-  // What a loop calls is what the nodes in it call.
-  const calls = graph.nodes.flatMap(({ id: nodeId, node }) =>
-    parts.graphs
-      .calls([node, ...(graph.bodies.get(nodeId)?.nodes ?? [])], run.inputOverrides)
-      .map((call) => ({ ...call, nodeId })),
-  )
-  const ofCalls = parts.graphs.rerunCalls(calls, frozen, called.workflows ?? {})
-  const plan = rerunPlanOf(earlier, graph, workflow.edges, wish, ofCalls)
+  const { kept, plan, workflow } = yield* compare(parts, record, request)
   if (plan.anew.size === 0) {
     return yield* refused([
       "Nothing has to run anew: every node has completed, and nothing has changed. Say in `from` " +
@@ -176,6 +190,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
     ])
   }
   const outputs = yield* outputsOf(parts, record, plan.takenOver)
+  const { nodeOverrides = [], pinnedOutputs = {} } = request
   const started: StartRequest = {
     workflowId: workflow.id,
     values: run.values,
@@ -189,7 +204,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
     startAt: request.startAt,
     keyId: request.keyId,
     sessionId: request.sessionId,
-    rerun: { of: id, isSameGraph, workflows: kept, ...outputs },
+    rerun: { of: id, isSameGraph: request.definition !== "current", workflows: kept, ...outputs },
   }
   return { record, workflow, plan, request: started }
 })

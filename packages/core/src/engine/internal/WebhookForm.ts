@@ -6,6 +6,7 @@ import { Redacted, Result } from "effect"
 import * as IpNetwork from "effect/net/IpNetwork"
 import * as NetAddress from "effect/net/NetAddress"
 import type { WebhookCheck, WebhookSettings } from "../../domain/InboundWebhook.ts"
+import { placesIn } from "../../domain/InboundWebhook.ts"
 import { quoted } from "../../domain/Quote.ts"
 import { signedText, standardKeyOf } from "./WebhookSignature.ts"
 
@@ -16,6 +17,7 @@ const usual: WebhookSettings = {
   respond: "at_once",
   into: null,
   dedupeHeader: null,
+  dedupeBy: null,
   values: {},
   enabled: true,
 }
@@ -30,12 +32,14 @@ export const settled = (known: WebhookSettings | undefined, change: Change): Web
   const from = known ?? usual
   const names = Object.keys(usual) as ReadonlyArray<keyof WebhookSettings>
   const set = Object.fromEntries(names.map((name) => [name, change[name] ?? from[name]]))
-  const isNew = known === undefined && change.verify?.type === "standard"
+  const isNamed = change.dedupeBy !== undefined && change.dedupeBy !== null
+  const isNew = known === undefined && change.verify?.type === "standard" && !isNamed
   const cleared = {
     ...(change.networks === null ? { networks: null } : {}),
     ...(change.into === null ? { into: null } : {}),
     ...(isNew ? { dedupeHeader: "webhook-id" } : {}),
     ...(change.dedupeHeader === undefined ? {} : { dedupeHeader: change.dedupeHeader }),
+    ...(change.dedupeBy === undefined ? {} : { dedupeBy: change.dedupeBy }),
   }
   return { ...set, ...cleared } as WebhookSettings
 }
@@ -52,8 +56,22 @@ const headersOf = (verify: WebhookCheck): ReadonlyArray<string> =>
   verify.type === "hmac" ? [verify.header] : []
 
 /** Everything that is wrong with these settings, as clauses. */
-export const problemsOf = ({ into, networks, verify }: WebhookSettings): Array<string> => [
+export const problemsOf = ({
+  dedupeBy,
+  dedupeHeader,
+  into,
+  networks,
+  verify,
+}: WebhookSettings): Array<string> => [
   ...problemsOfSigned(verify),
+  ...(dedupeBy !== null && dedupeHeader !== null
+    ? ["dedupeBy: expected null beside a dedupeHeader: requests are told apart by one of the two"]
+    : []),
+  ...headersOf(verify).flatMap((header) =>
+    dedupeBy !== null && placesIn(dedupeBy).includes(`headers.${header}`)
+      ? ["dedupeBy: expected no header with credentials"]
+      : [],
+  ),
   ...(networks ?? []).flatMap((network) =>
     Result.isSuccess(IpNetwork.fromString(network))
       ? []

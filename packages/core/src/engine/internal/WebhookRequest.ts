@@ -3,6 +3,7 @@
  * which values of a run it brings. Pure.
  */
 import type { InboundWebhook } from "../../domain/InboundWebhook.ts"
+import { withPlaces } from "../../domain/InboundWebhook.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import type { RequestField } from "../../graph/Request.ts"
@@ -50,6 +51,18 @@ const valueAt = (place: string, request: WebhookRequest, body: WebhookBody): Jso
     default:
       return below(body.value, path)
   }
+}
+
+/** What tells a request apart from others of its webhook; `undefined`: nothing does. */
+export const nameOf = (
+  { dedupeBy, dedupeHeader }: Pick<InboundWebhook, "dedupeBy" | "dedupeHeader">,
+  request: WebhookRequest,
+  body: WebhookBody,
+): string | undefined => {
+  if (dedupeHeader !== null) return request.headers[dedupeHeader]
+  return dedupeBy === null
+    ? undefined
+    : withPlaces(dedupeBy, (place) => valueAt(place, request, body))
 }
 
 /** Of a text, what a field of this type takes it for; the text itself if that is nothing. */

@@ -9,8 +9,12 @@
 /** The script, for browsers. */
 export const approvalScript = `"use strict"
 const by = (id) => document.getElementById(id)
-const token = decodeURIComponent(location.hash.slice(1))
-const shown = { fields: [] }
+const tokenOf = (text) => {
+  try { return decodeURIComponent(text) } catch { return "" }
+}
+const token = tokenOf(location.hash.slice(1))
+// By field. Controls have no names: a form takes names such as elements for its own properties.
+const controls = new Map()
 
 const say = (text) => {
   by("message").textContent = text
@@ -42,18 +46,17 @@ const isOver = (status) => status === 404 || status === 409
 
 const element = (name, attributes) => Object.assign(document.createElement(name), attributes)
 
-const controlOf = ({ name, options = [], required = false, type }) => {
-  if (type === "boolean") return element("input", { type: "checkbox", name })
-  if (type === "number") return element("input", { type: "number", step: "any", name, required })
-  if (type === "text") return element("input", { type: "text", name, required, maxLength: 2000 })
-  const select = element("select", { name, required })
+const controlOf = ({ options = [], required = false, type }) => {
+  if (type === "boolean") return element("input", { type: "checkbox" })
+  if (type === "number") return element("input", { type: "number", step: "any", required })
+  if (type === "text") return element("input", { type: "text", required, maxLength: 2000 })
+  const select = element("select", { required })
   select.append(element("option", { value: "", textContent: "" }))
   for (const each of options) select.append(element("option", { value: each, textContent: each }))
   return select
 }
 
 const show = (found) => {
-  shown.fields = found.fields
   document.title = found.title
   by("title").textContent = found.title
   by("description").textContent = found.description
@@ -63,6 +66,7 @@ const show = (found) => {
     const label = element("label", { className: isCheck ? "check" : "" })
     const text = (field.label ?? field.name) + (field.required && !isCheck ? " (required)" : "")
     const control = controlOf(field)
+    controls.set(field, control)
     label.append(...(isCheck ? [control, text] : [text, control]))
     by("fields").append(label)
   }
@@ -74,8 +78,7 @@ const show = (found) => {
   by("delegation").hidden = !found.mayDelegate
 }
 
-const valueOf = ({ name, type }) => {
-  const control = by("question").elements.namedItem(name)
+const valueOf = ({ type }, control) => {
   if (type === "boolean") return control.checked
   if (control.value === "") return null
   return type === "number" ? Number(control.value) : control.value
@@ -103,8 +106,9 @@ by("question").addEventListener("submit", (event) => {
   event.preventDefault()
   const outcome = event.submitter?.value
   if (outcome !== "approved" && outcome !== "rejected") return
-  const fields = {}
-  for (const field of shown.fields) fields[field.name] = valueOf(field)
+  const fields = Object.fromEntries(
+    [...controls].map(([field, control]) => [field.name, valueOf(field, control)]),
+  )
   attempt("decide", { outcome, comment: by("comment").value, fields }, (decision) =>
     "Done: " + decision.outcome + ". You can close this page.")
 })
