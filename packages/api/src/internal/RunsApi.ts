@@ -157,8 +157,8 @@ const node = described(
 const items = described(
   "List the items of a loop",
   "What became of each item, by number: the runs that a node of a run has started. Items that " +
-    "have not been begun are not listed. Large results are only named: read them from the run of the " +
-    "item. A cursor goes on with the filter it was made for.",
+    "have not been begun are not listed. Large results are only named: read them from the run " +
+    "of the item. A cursor goes on with the filter it was made for.",
   HttpApiEndpoint.get("items", "/:id/nodes/:nodeId/items", {
     params: NodeParams,
     query: ItemQuery,

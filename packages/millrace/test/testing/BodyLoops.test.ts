@@ -277,7 +277,10 @@ describe("A loop with a body", () => {
 })
 
 describe("A while loop", () => {
-  const doubling = (engine: TestEngine<[]>, inputs: { readonly maxIterations?: number } = {}) =>
+  const doubling = (
+    engine: TestEngine<readonly []>,
+    inputs: { readonly maxIterations?: number } = {},
+  ) =>
     engine
       .workflow("Double")
       .node("again", "while", {
@@ -360,7 +363,7 @@ describe("for_each", () => {
     const { id } = await engine.workflows.create(workflow)
     const run = await engine.runs.start({ workflowId: id, values: { items: "all" } })
     const { nodes: ended } = await run.wait()
-    expect(ended["text"]?.error).toBe('input [items]: expected an array')
+    expect(ended["text"]?.error).toBe("input [items]: expected an array")
     expect(ended["each"]?.error).toMatch(
       /^input \[items\]: there are 100001 items, and a loop takes at most \d+$/,
     )

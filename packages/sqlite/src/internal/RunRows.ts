@@ -152,7 +152,8 @@ const insertStatement = `INSERT INTO runs (
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
     messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id,
     parent_id, priority, start_at, parent_node, parent_index
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
