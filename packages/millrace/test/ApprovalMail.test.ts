@@ -67,7 +67,7 @@ const post = async (engine: Engine, call: string, body: object) => {
 
 const logOf = async (engine: Engine, runId: string) => {
   const { logs } = (await engine.runs.get(runId)).nodes["ask"]!
-  return (logs as ReadonlyArray<{ readonly message: string }>).map(({ message }) => message)
+  return ((logs ?? []) as ReadonlyArray<{ readonly message: string }>).map((each) => each.message)
 }
 
 /** True if a text is in any byte of the store. */
@@ -130,7 +130,9 @@ describe("An approval with a mail server", () => {
     const some = await start(engine, { approvers: ["unknown@example.com", "dora@example.com"] })
     const token = await mailed("dora@example.com")
     await expect.poll(async () => (await post(engine, "read", { token })).status).toBe(200)
-    expect((await logOf(engine, some.id))[0]).toMatch(/^No mail to unknown@example.com: /)
+    await expect
+      .poll(async () => (await logOf(engine, some.id))[0])
+      .toMatch(/^No mail to unknown@example.com: /)
     const later = await start(engine, { approvers: "later@example.com" })
     await expect
       .poll(async () => (await logOf(engine, later.id))[0])

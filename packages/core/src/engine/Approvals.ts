@@ -11,6 +11,7 @@ import type {
   Answer,
   ApprovalMessage,
   ApprovalState,
+  Approver,
   Decision,
   DecisionVia,
   FormField,
@@ -26,7 +27,7 @@ import {
   problemOfAnswer,
 } from "../domain/Approval.ts"
 import type { AccountId, RunId } from "../domain/Id.ts"
-import { delegationsPerApprover } from "../domain/Limits.ts"
+import { delegationsPerApprover, messagesPerRun } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import type { NodeRun, Run, RunRecord } from "../domain/Run.ts"
 import { isNodeTerminal, nodeRunsOf } from "../domain/Run.ts"
@@ -324,22 +325,27 @@ const tokenFor = (services: Services): Approvals["Service"]["tokenFor"] =>
   })
 
 /**
- * What was sent to an approval and no process has taken yet: the link of an addressee has ended as
- * soon as that is stored.
+ * Refuses a link that has ended by what was sent to the approval: a node may not have taken it yet,
+ * or may be about to keep what follows from it.
  */
 const checkSent = Effect.fnUntraced(function* (
   { runs }: Services,
   { nodeId, run }: Approval,
   approver: number,
+  { version }: Approver,
 ) {
   if (run.messages === 0) return
-  const [inbox] = yield* runs.inboxes([{ runId: run.id, after: 0, held: [] }])
+  const length = Math.min(run.messages, messagesPerRun)
+  const held = Array.from({ length }, (_, index) => run.messages - index)
+  const [inbox] = yield* runs.inboxes([{ runId: run.id, after: 0, held }])
+  let delegations = 0
   for (const { at, name, payload } of inbox?.messages ?? []) {
     if (name !== approvalMessage(nodeId)) continue
     const said = payload as unknown as ApprovalMessage
     if (said.says === "decided") return yield* overBy({ ...said, at })
-    if (said.approver === approver) return yield* replaced
+    if (said.approver === approver) delegations += 1
   }
+  if (delegations > version) return yield* replaced
 })
 
 const replaced = new ApprovalOver({
@@ -361,7 +367,7 @@ const linked = Effect.fnUntraced(function* (
   if (state === undefined) return { ...approval, approver, address: undefined }
   const current = state.approvers[approver]
   if (!isSameText(current?.tokenHash ?? "", hash)) return yield* replaced
-  yield* checkSent(services, approval, approver)
+  yield* checkSent(services, approval, approver, current!)
   return { ...approval, approver, address: current!.address }
 })
 
