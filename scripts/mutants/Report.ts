@@ -5,7 +5,7 @@
 import fs from "node:fs"
 
 /** A fault, as the report of the mutation tester has it. Lines and columns begin at 1. */
-interface Mutant {
+export interface Mutant {
   readonly mutatorName: string
   readonly replacement?: string
   readonly status: string
@@ -21,16 +21,20 @@ interface Found {
 }
 
 const noticed = new Set(["Killed", "Timeout"])
-const missed = new Set(["Survived", "NoCoverage"])
+
+/** True for a fault that no test noticed. */
+export const isMissed = (status: string): boolean =>
+  status === "Survived" || status === "NoCoverage"
 
 const scoreOf = (mutants: ReadonlyArray<Mutant>): string => {
   const good = mutants.filter(({ status }) => noticed.has(status)).length
-  const bad = mutants.filter(({ status }) => missed.has(status)).length
+  const bad = mutants.filter(({ status }) => isMissed(status)).length
   const percent = good + bad === 0 ? 100 : (100 * good) / (good + bad)
   return `${percent.toFixed(1).padStart(5)} %  ${good} noticed, ${bad} not`
 }
 
-const brief = (text: string): string => {
+/** A text in one short line. */
+export const brief = (text: string): string => {
   const line = text.replace(/\s+/g, " ").trim()
   return line.length > 90 ? `${line.slice(0, 87)}...` : line
 }
@@ -53,7 +57,7 @@ export const printReport = (report: string, files: ReadonlyArray<string>): void 
   })
   for (const { file, found } of tried) {
     for (const mutant of found.mutants) {
-      if (!missed.has(mutant.status)) continue
+      if (!isMissed(mutant.status)) continue
       const { line, column } = mutant.location.start
       console.log(`${file}:${line}:${column} ${mutant.status} ${mutant.mutatorName}`)
       console.log(`  - ${brief(originalOf(found, mutant))}`)

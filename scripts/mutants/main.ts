@@ -93,7 +93,10 @@ const checkTests = (name: string, tests: ReadonlyArray<string>): void => {
 
 const configuration = (files: ReadonlyArray<string>, known: string, concurrency: number) => ({
   packageManager: "npm",
-  plugins: [path.join(tools, "node_modules/@stryker-mutator/vitest-runner/dist/src/index.js")],
+  plugins: [
+    path.join(tools, "node_modules/@stryker-mutator/vitest-runner/dist/src/index.js"),
+    path.join(tools, "Teller.ts"),
+  ],
   testRunner: "vitest",
   vitest: { configFile: "scripts/mutants/vitest.config.ts", related: false },
   mutate: files,
@@ -103,7 +106,7 @@ const configuration = (files: ReadonlyArray<string>, known: string, concurrency:
   coverageAnalysis: "perTest",
   incremental: true,
   incrementalFile: known,
-  reporters: ["progress-append-only"],
+  reporters: ["progress-append-only", "teller"],
   concurrency,
   timeoutMS: 8_000,
   timeoutFactor: 2,

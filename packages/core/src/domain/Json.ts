@@ -146,8 +146,8 @@ export const freeze = <A extends Json>(root: A): A => {
 }
 
 /**
- * True if the JSON text of a value may have more than so many characters: counted as
- * {@link frozenCopy} does, no further than needed.
+ * True if the JSON text of a value may have more than so many characters. Counts as
+ * {@link frozenCopy} does, but `null` and booleans like numbers, and no further than needed.
  */
 export const isLongerThan = (root: Json, characters: number): boolean => {
   const values: Array<Json> = [root]
@@ -162,6 +162,7 @@ export const isLongerThan = (root: Json, characters: number): boolean => {
       if (value.length * 2 > characters) return true
       values.push(...(value as ReadonlyArray<Json>))
     } else {
+      size += 2
       for (const [key, child] of Object.entries(value)) {
         size += key.length + 3
         values.push(child)

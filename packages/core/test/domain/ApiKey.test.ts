@@ -1,5 +1,6 @@
 // The form of a secret: what is made is accepted, and whatever differs in one character is not.
 import {
+  hasLabel,
   isLive,
   isWellFormed,
   prefixOf,
@@ -84,5 +85,18 @@ describe("ApiKey.isLive", () => {
     assert.isFalse(isLive({ ...key, revokedAt: 5 }, 10))
     assert.isTrue(isLive({ ...key, expiresAt: 11 }, 10))
     assert.isFalse(isLive({ ...key, expiresAt: 10 }, 10))
+  })
+})
+
+describe("ApiKey.hasLabel", () => {
+  const keys = ["one", "Two"].map((label) => ({ label }) as ApiKey)
+
+  it("finds a label whatever its case", () => {
+    assert.isTrue(hasLabel(keys, "ONE"))
+    assert.isTrue(hasLabel(keys, "two"))
+    assert.isFalse(hasLabel(keys, "three"))
+    assert.isFalse(hasLabel([], "one"))
+    // Of these, only the upper case is the same.
+    assert.isFalse(hasLabel([{ label: "ß" } as ApiKey], "ss"))
   })
 })

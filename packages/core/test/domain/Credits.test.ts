@@ -1,8 +1,8 @@
 // Amounts of credits: what is one, and what is refused.
 import { assert, describe, it } from "@effect/vitest"
-import { fromNumber, isAmount, toNumber } from "@millrace/core/domain/Credits"
+import { Amount, fromNumber, isAmount, SignedAmount, toNumber } from "@millrace/core/domain/Credits"
 import { mostCredits } from "@millrace/core/domain/Limits"
-import { Schema } from "effect"
+import { Option, Schema } from "effect"
 
 describe("Credits.fromNumber", () => {
   const Micro = Schema.Int.check(Schema.isBetween({ minimum: -1e15, maximum: 1e15 }))
@@ -22,5 +22,46 @@ describe("Credits.fromNumber", () => {
     for (const credits of bad) assert.isNaN(fromNumber(credits), String(credits))
     assert.isFalse(isAmount(fromNumber(-1)))
     assert.isTrue(isAmount(fromNumber(mostCredits)))
+  })
+})
+
+describe("Credits.isAmount", () => {
+  it("takes whole numbers from 0 to the bound", () => {
+    const most = mostCredits * 1e6
+    assert.deepStrictEqual([0, 1, most].map(isAmount), [true, true, true])
+    for (const micro of [-1, 0.5, NaN, most + 1]) assert.isFalse(isAmount(micro), String(micro))
+  })
+})
+
+describe("Credits.Amount and SignedAmount", () => {
+  const read = (codec: typeof Amount, credits: unknown) =>
+    Option.getOrUndefined(Schema.decodeUnknownOption(codec)(credits))
+
+  it("take amounts from a client, negative ones only where those make sense", () => {
+    for (const codec of [Amount, SignedAmount]) {
+      assert.deepStrictEqual(
+        [0, 1.5, mostCredits].map((credits) => read(codec, credits)),
+        [0, 1_500_000, mostCredits * 1e6],
+      )
+      for (const bad of [mostCredits + 1, 1e-7, NaN, Infinity, "1", null]) {
+        assert.isUndefined(read(codec, bad), String(bad))
+      }
+    }
+    assert.isUndefined(read(Amount, -1))
+    assert.strictEqual(read(SignedAmount, -1), -1_000_000)
+    assert.strictEqual(read(SignedAmount, -mostCredits), -mostCredits * 1e6)
+    assert.isUndefined(read(SignedAmount, -mostCredits - 1))
+  })
+
+  it("say what they expect", () => {
+    const most = mostCredits
+    assert.throws(
+      () => Schema.decodeSync(Amount)(-1),
+      `expected a number of credits from 0 to ${most}, of at most six decimals`,
+    )
+    assert.throws(
+      () => Schema.decodeSync(SignedAmount)(1e-7),
+      `expected a number of credits up to ${most} either way, of at most six decimals`,
+    )
   })
 })

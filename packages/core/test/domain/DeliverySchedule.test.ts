@@ -55,7 +55,7 @@ describe("DeliverySchedule.nextOf", () => {
     for (const code of [200, 201, 204, 299]) {
       expect(after(status(code))).toEqual({ _tag: "Delivered" })
     }
-    for (const code of [301, 302, 307, 308, 400, 401, 404, 418, 429, 500, 503, 199, 600]) {
+    for (const code of [300, 301, 302, 307, 308, 400, 401, 404, 418, 429, 500, 503, 199, 600]) {
       expect(delayAfter(status(code))).toBe(5_000)
     }
     expect(delayAfter({ _tag: "Unanswered", error: "timeout" })).toBe(5_000)
@@ -73,6 +73,13 @@ describe("DeliverySchedule.nextOf", () => {
     expect(delayAfter(status(500, "7"))).toBe(5_000)
     expect(delayAfter(status(503, "Tue, 14 Nov 2023 22:13:29 GMT"))).toBe(9_000)
     expect(delayAfter(status(503, "Tue, 14 Nov 2000 22:13:29 GMT"))).toBe(5_000)
+  })
+
+  it("reads seconds of up to nine digits, and dates, and nothing else", () => {
+    const delays = ["10", "000000008", "soon8", "8soon"].map((wish) =>
+      delayAfter(status(429, wish)),
+    )
+    expect(delays).toEqual([10_000, 8_000, 5_000, 5_000])
   })
 
   it("counts from the last time it was asked for", () => {
@@ -135,6 +142,7 @@ describe("DeliverySchedule.withheld", () => {
   it("ends what is too old, unless somebody has just asked for it", () => {
     const late = begun + 73 * hour
     expect(now({}, late)).toEqual(failed)
+    expect(now({}, begun + 72 * hour)).toBeUndefined()
     expect(now({ attempt: 3, earlier: 2 }, late)).toBeUndefined()
     expect(now({ attempt: 4, earlier: 2 }, late)).toEqual(failed)
   })

@@ -44,6 +44,23 @@ describe("DeliveryStep.claimed", () => {
   })
 })
 
+describe("DeliveryStep.isFree", () => {
+  it("is never true for one that has ended, and for a held one only after its time", () => {
+    const ended = record(held, failed)
+    expect(Step.nextAttemptAt(ended)).toBeNull()
+    expect(Step.isFree(ended, Number.MAX_SAFE_INTEGER)).toBe(false)
+    expect(held.heldUntil).toBe(begun + hold)
+  })
+})
+
+describe("DeliveryStep.outcomeOf", () => {
+  it("is the attempt, and what the schedule says next", () => {
+    const claim = { attempt: 1, earlier: 0, createdAt: begun, isGone: false, lostAt: null }
+    const answer = { _tag: "Answered", status: 500, retryAfter: undefined } as const
+    expect(Step.outcomeOf(defaultSchedule, claim, { answer, attempt }, later, 0)).toEqual(retry)
+  })
+})
+
 describe("DeliveryStep.outcomeWithoutAttempt", () => {
   const claim = { attempt: 1, earlier: 0, createdAt: begun, isGone: false, lostAt: null }
   const of = (change: Partial<typeof claim> | { readonly lostAt: number }) =>
@@ -77,8 +94,18 @@ describe("DeliveryStep.changeOf", () => {
     expect(record(held, failed)).toMatchObject({ state: "FAILED", ...ends })
   })
 
+  it("tells that the receiver is gone, of a failure alone", () => {
+    const gone = { attempt, next: { _tag: "Failed", isGone: true } } as const
+    expect([gone, failed, retry].map((each) => Step.changeOf(recordOf(each)).isGone)).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+
   it("is for the last claim alone, and once", () => {
     const own = recordOf(retry)
+    expect(Step.isHeld(held, { ...own, number: 2 })).toBe(false)
     expect(Step.isHeld(held, own)).toBe(true)
     expect(Step.isHeld(Step.claimed(held, hold, later), own)).toBe(false)
     expect(Step.isHeld(record(held, retry), own)).toBe(false)
@@ -102,15 +129,33 @@ describe("DeliveryStep.lateChangeOf", () => {
     expect(Step.lateChangeOf(held, recordOf(retry), "unknown", later)).toBeUndefined()
   })
 
+  it("believes no attempt that is recorded as another one, or that nobody holds", () => {
+    // The log does not have it, and the attempt that is held is another one.
+    const next = Step.claimed(record(held, retry), hold, later)
+    expect(late(next)).toBeUndefined()
+    expect(late(record(held, retry))).toBeUndefined()
+    const back = Step.givenBack(0)
+    expect(Step.lateChangeOf(held, recordOf(back), "unknown", later)).toBeUndefined()
+    const unsent = { ...recordOf(delivered), attempt: null } as never
+    expect(Step.lateChangeOf(held, unsent, "unknown", later)).toBeUndefined()
+  })
+
   it("logs as unknown what is under way meanwhile", () => {
     const next = Step.claimed(record(held, retry), hold, later)
     const [, other] = late(next, "unknown")?.log ?? []
     expect(other).toEqual({ number: 2, at: later, ...unknown, nextAt: null })
+    const early = Step.claimed(record(held, retry), hold, later - 50)
+    expect(late(early, "unknown")?.log[1]?.at).toBe(later - 50)
+    expect(late(record(held, retry), "unknown")?.log).toHaveLength(1)
   })
 
   it("leaves what somebody has asked for since, but for its log", () => {
     const asked = Step.redelivered(record(held, failed), later)
-    expect(late(asked, "unknown")?.standing).toEqual(asked)
+    const log = [{ ...made, number: 1, nextAt: null }]
+    expect(late(asked, "unknown")).toEqual({ standing: asked, log })
+    // Once it has ended anew, nobody asks for it any more.
+    const over = { ...asked, state: "FAILED", dueAt: null, settledAt: later } as const
+    expect(late(over, "unknown")?.standing.state).toBe("DELIVERED")
   })
 })
 
@@ -121,6 +166,7 @@ describe("DeliveryStep.redelivered", () => {
     const expected = { state: "PENDING", dueAt: later, earlier: 1, settledAt: null, isGone: false }
     expect(again).toMatchObject(expected)
     expect(Step.redelivered(held, later)).toEqual(held)
+    expect(Step.redelivered({ ...held, isGone: true }, later)).toEqual(held)
   })
 })
 

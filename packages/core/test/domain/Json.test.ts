@@ -1,6 +1,12 @@
 // What counts as JSON, and the codecs of times and credits.
 import { fromNumber, MicroCredits, toNumber } from "@millrace/core/domain/Credits"
-import { frozenCopy, problemOf } from "@millrace/core/domain/Json"
+import {
+  freeze,
+  frozenCopy,
+  isJsonObject,
+  isLongerThan,
+  problemOf,
+} from "@millrace/core/domain/Json"
 import { format, Timestamp } from "@millrace/core/domain/Timestamp"
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
@@ -93,6 +99,89 @@ describe("Json.frozenCopy", () => {
       const refusal = frozenCopy(value)
       assert.match(Result.isFailure(refusal) ? refusal.failure : "", /deeper than 1000/)
     }
+  })
+})
+
+describe("Json.frozenCopy, about sizes and levels", () => {
+  const sizeOf = (value: unknown) => Result.getOrThrow(frozenCopy(value)).size
+
+  it("counts texts and keys by their characters, and a few for everything else", () => {
+    assert.deepStrictEqual(["", "abc", 1, true, null, [], {}].map(sizeOf), [2, 5, 8, 5, 4, 2, 2])
+    assert.strictEqual(sizeOf(["ab", 1]), 2 + 4 + 8)
+    assert.strictEqual(sizeOf({ key: "ab", none: undefined }), 2 + 6 + 4)
+  })
+
+  it("takes as many levels as it may, and says when there are more", () => {
+    assert.isUndefined(problemOf([[1]], 2))
+    assert.isUndefined(problemOf({ a: [] }, 2))
+    assert.match(problemOf([[[]]], 2) ?? "", /deeper than 2 levels/)
+    assert.match(problemOf({ a: { b: {} } }, 2) ?? "", /deeper than 2 levels/)
+  })
+
+  it("names no class where an instance has none", () => {
+    const instance: unknown = Object.create({ constructor: undefined })
+    assert.strictEqual(problemOf(instance), "an instance of a class is not JSON")
+    assert.isUndefined(problemOf(Object.create(null)))
+  })
+})
+
+describe("Json.isJsonObject", () => {
+  it("is true for objects alone, no arrays and no null", () => {
+    assert.deepStrictEqual([{}, [], null, "x", 1, undefined].map(isJsonObject), [
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+    ])
+  })
+})
+
+describe("Json.freeze", () => {
+  it("freezes all of a value, and gives it back", () => {
+    const value = { list: [1, { deep: null }], text: "x" }
+    assert.strictEqual(freeze(value), value)
+    assert.isTrue([value, value.list, value.list[1]].every(Object.isFrozen))
+    assert.strictEqual(freeze("x"), "x")
+    assert.isNull(freeze(null))
+  })
+})
+
+describe("Json.isLongerThan", () => {
+  it("counts as a copy does, at least", () => {
+    const values = ["", "text", 1, null, false, [], ["a", ["b", 1]], { key: { inner: "x" }, n: 2 }]
+    for (const value of values) {
+      const leaves = JSON.stringify(value).match(/null|false/g)?.length ?? 0
+      // Every leaf that is no text counts as a number.
+      const size = Result.getOrThrow(frozenCopy(value)).size + leaves * (value === false ? 3 : 4)
+      assert.isFalse(isLongerThan(value, size), JSON.stringify(value))
+      assert.isTrue(isLongerThan(value, size - 1), JSON.stringify(value))
+    }
+  })
+
+  it.prop("never counts less than a sixth of the bytes of a text", [Schema.Json], ([value]) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(value)).length
+    assert.isTrue(isLongerThan(value, Math.ceil(bytes / 6) - 1))
+  })
+
+  it("counts objects without keys, too", () => {
+    const row = Array.from({ length: 50 }, () => ({}))
+    assert.isTrue(isLongerThan({ rows: [row, row, row, row] }, 100))
+  })
+
+  it("takes a long array for long without a look into it", () => {
+    const array = Array.from({ length: 100 }, () => "")
+    assert.isTrue(isLongerThan(array, 199))
+    const none: ReadonlyArray<string> = Object.assign([], { length: 100 })
+    assert.isTrue(isLongerThan(none, 199))
+  })
+
+  it("looks no further than needed", () => {
+    let looked = 0
+    const late = Object.defineProperty({}, "x", { enumerable: true, get: () => (looked += 1) })
+    assert.isTrue(isLongerThan([late, "x".repeat(50)], 20))
+    assert.strictEqual(looked, 0)
   })
 })
 

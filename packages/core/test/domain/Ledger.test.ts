@@ -8,6 +8,7 @@ import type { Entry, RunEntry } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { RunFacts, AuditLine } from "@millrace/core/domain/LedgerCheck"
 import { LedgerCheck } from "@millrace/core/domain/LedgerCheck"
+import { discrepanciesTold } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 const accountId = AccountId.make("acc")
@@ -50,6 +51,23 @@ describe("Grant.settle", () => {
     const more = grant(three, requestOf("promotion", 10, { priority: -1 }), 2)
     const left = leftOf(settle(posted(more, 15), 100))
     assert.deepStrictEqual(left, { promotion: 0, soon: 5, late: 10, forever: 10 })
+  })
+
+  it("uses of equal ones the oldest first, and of those made at once the one with the lesser id", () => {
+    const at = (id: string, millis: number, purse: CreditBalance) =>
+      grant(purse, requestOf(id, 10), millis)
+    const left = (purse: CreditBalance) => leftOf(settle(posted(purse, 5), 100))
+    assert.deepStrictEqual(left(at("a", 2, at("b", 1, empty))), { b: 5, a: 10 })
+    assert.deepStrictEqual(left(at("a", 1, at("b", 1, empty))), { a: 5, b: 10 })
+    assert.deepStrictEqual(left(at("b", 1, at("a", 1, empty))), { a: 5, b: 10 })
+  })
+
+  it("is due with the first end of a grant that has credits left, and never without one", () => {
+    assert.strictEqual(three.account.dueAt, 200)
+    assert.strictEqual(settle(posted(three, 10), 100).account.dueAt, 300)
+    assert.isNull(settle(posted(three, 20), 100).account.dueAt)
+    assert.isNull(settle(empty, 1).account.dueAt)
+    assert.isFalse(isDue(empty.account, Number.MAX_SAFE_INTEGER))
   })
 
   it("takes back what is left of a grant that is over, once", () => {
@@ -96,6 +114,8 @@ describe("Grant.adjust", () => {
     const given = grant(empty, requestOf("g", 10), 1)
     const added = adjust(given, { ...operation, id: "a", amount: 5 }, 2)
     assert.deepStrictEqual(leftOf(settle(posted(added, 12), 3)), { g: 0, "adjust:a": 3 })
+    const none = adjust(given, { ...operation, id: "a", amount: 0 }, 2)
+    assert.deepStrictEqual(leftOf(none), { g: 10 })
     const taken = adjust(given, { ...operation, id: "a", amount: -3 }, 2)
     assert.deepStrictEqual(leftOf(settle(taken, 3)), { g: 7 })
   })
@@ -105,6 +125,31 @@ describe("Ledger.post", () => {
   it("takes from the reservation, and beyond it from what is available", () => {
     const entry = Ledger.post(6, "n", 2, 9, 1)
     assert.deepStrictEqual(entry, { kind: "post", part: "n#2", posted: -9, reserved: -6, at: 1 })
+  })
+})
+
+describe("Ledger.amountToReserve", () => {
+  it("is what a start and extensions reserve, whatever is posted or given back", () => {
+    const entries = [
+      Ledger.reserve(5, 1),
+      Ledger.extend(3, 2, 1),
+      Ledger.post(8, "n", 3, 6, 1),
+      Ledger.voidRest(2, 1),
+    ]
+    assert.strictEqual(Ledger.amountToReserve(entries), 8)
+    assert.strictEqual(Ledger.amountToReserve([]), 0)
+  })
+})
+
+describe("Ledger.covers", () => {
+  const account = { ...Ledger.unopened(accountId), metered: true, posted: 10, reserved: 4 }
+
+  it("asks a metered account for as much as it has available, and no other", () => {
+    assert.isTrue(Ledger.covers(account, 6))
+    assert.isFalse(Ledger.covers(account, 7))
+    assert.isTrue(Ledger.covers({ ...account, metered: false }, 7))
+    // Nothing is covered also by an account that owes.
+    assert.isTrue(Ledger.covers({ ...account, posted: 0 }, 0))
   })
 })
 
@@ -383,6 +428,58 @@ describe("LedgerCheck", () => {
       assert.match(problemsOf(lines, balance).join("\n"), expected)
     })
   }
+
+  const told = (problems: ReadonlyArray<string>, message: string) =>
+    assert.include(problems, message, problems.join("\n"))
+
+  it("names a run whose estimate is another one", () => {
+    const other = right.map(({ entry }) => ({ entry, run: { ...facts, estimatedCredits: 1 } }))
+    const problems = problemsOf(other)
+    assert.deepStrictEqual(problems, ["Run run_1 is estimated at 0.000001, and reserved 5"])
+  })
+
+  it("names a run that gave back more than it had, and one that goes on without anything", () => {
+    const open = { ...facts, status: "RUNNING" } as const
+    const more = [...right, line(Ledger.voidRest(1_000_000, 1))]
+    const problems = problemsOf(more.map(({ entry }) => ({ entry, run: open })))
+    told(problems, "Run run_1 has given back 1 more than it had")
+    told(problems, "Run run_1 is RUNNING, and its reservation was voided")
+    const going = right.slice(0, 2).map(({ entry }) => ({ entry, run: open }))
+    assert.deepStrictEqual(problemsOf(going), ["reserved is 0, and its entries add up to 2"])
+  })
+
+  it("names metering that the entries do not say", () => {
+    const check = (metered: boolean, entries: ReadonlyArray<Entry>) => {
+      const reader = new LedgerCheck({ account: { ...empty.account, metered }, grants: [] })
+      for (const entry of entries) reader.read({ entry: { ...entry, number: 1 }, run: null })
+      return reader.end().map(({ message }) => message)
+    }
+    const { entries } = meter(empty, { ...operation, id: "m" }, true, 1)
+    assert.deepStrictEqual(check(true, entries), [])
+    const against = "metered, against its entries"
+    assert.deepStrictEqual(check(false, entries), [`The account is not ${against}`])
+    assert.deepStrictEqual(check(true, []), [`The account is ${against}`])
+  })
+
+  it("names grants that do not have what is left on the account", () => {
+    const given = grant(empty, requestOf("g", 10_000_000), 1)
+    const read = (grants: typeof given.grants) => {
+      const check = new LedgerCheck({ account: given.account, grants })
+      check.read({ entry: { ...given.entries[0]!, number: 1 }, run: null })
+      return check.end().map(({ message }) => message)
+    }
+    assert.deepStrictEqual(read(given.grants), [])
+    assert.deepStrictEqual(read([]), ["0 are left of its grants, and 10 on the account"])
+  })
+
+  it("tells of so many things at most", () => {
+    const check = new LedgerCheck({ account: empty.account, grants: [] })
+    for (let n = 0; n < discrepanciesTold + 5; n++) check.read({ entry: null, run: facts })
+    assert.lengthOf(check.end(), discrepanciesTold)
+    const nothing = new LedgerCheck({ account: empty.account, grants: [] })
+    nothing.read({ entry: null, run: null })
+    assert.deepStrictEqual(nothing.end(), [])
+  })
 
   it("finds nothing where all is right", () => {
     assert.deepStrictEqual(problemsOf(right), [])

@@ -10,7 +10,9 @@ import { Clock, Effect, Schema } from "effect"
 import type { AttemptOutcome } from "../../src/engine/internal/Attempt.ts"
 import { CurrentChildren } from "../../src/engine/internal/ChildSource.ts"
 import type { Compute } from "../../src/engine/internal/ComputedNodes.ts"
+import { isComputable } from "../../src/engine/internal/ComputedNodes.ts"
 import { Handlers } from "../../src/engine/internal/Handlers.ts"
+import type { Ready } from "../../src/engine/internal/RunState.ts"
 import { RunExecution } from "../../src/engine/internal/RunExecution.ts"
 import type { Different } from "./PlayedRun.ts"
 import { message, node, passed, play, received } from "./PlayedRun.ts"
@@ -153,4 +155,28 @@ describe("a handler that a step has called", () => {
       assert.strictEqual(run.state.spent(run.ordinal("p0"), 1), 0)
     }).pipe(Effect.provide(NodeTypes.layer(charging))),
   )
+})
+
+describe("ComputedNodes.isComputable", () => {
+  const { state } = behindGate(1)
+  const index = state.graph.indexOf.get("p0")!
+  const before = { ordinal: index, attempt: 1, startedAt: 0 }
+  const of = (ready: Partial<Ready>, again?: Partial<typeof before & { message: number }>) => {
+    state.again.clear()
+    if (again !== undefined) state.again.set(index, { ...before, ...again })
+    return isComputable(state, { index, inputs: {}, ...ready })
+  }
+
+  it("is true for a node without effects, also for its next attempt", () => {
+    assert.isTrue(of({}))
+    assert.isTrue(of({}, { attempt: 2 }))
+    assert.isTrue(of({ given: { inputs: () => ({}) } as never }))
+    assert.isFalse(of({ index: state.graph.indexOf.get("gate")! }))
+  })
+
+  it("is false for one that was suspended, and for one with JavaScript to compute", () => {
+    assert.isFalse(of({}, { message: 1 }))
+    assert.isFalse(of({}, { state: 7 } as never))
+    assert.isFalse(of({ given: { finish: () => ({}) } as never }))
+  })
 })
