@@ -53,7 +53,7 @@ describe("Grant.settle", () => {
     assert.deepStrictEqual(left, { promotion: 0, soon: 5, late: 10, forever: 10 })
   })
 
-  it("uses of equal ones the oldest first, and of those made at once the one with the lesser id", () => {
+  it("uses of equal ones the oldest first, then the one with the lesser id", () => {
     const at = (id: string, millis: number, purse: CreditBalance) =>
       grant(purse, requestOf(id, 10), millis)
     const left = (purse: CreditBalance) => leftOf(settle(posted(purse, 5), 100))

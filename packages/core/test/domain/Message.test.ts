@@ -46,7 +46,8 @@ describe("Message.problemOfMessage", () => {
       ],
       [
         { payload: text(messageBytes - 1) },
-        `the payload of the message has ${messageBytes + 1} bytes as JSON; the limit is ${messageBytes}`,
+        `the payload of the message has ${messageBytes + 1} bytes as JSON; ` +
+          `the limit is ${messageBytes}`,
       ],
     ] as const
     for (const [change, problem] of cases) {
