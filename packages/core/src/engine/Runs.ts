@@ -361,20 +361,21 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   return run
 })
 
+// Starts are untraced: to name a call costs a twentieth of a run of one step, and the run has a span.
 const start = (services: Services): Runs["Service"]["start"] =>
-  Effect.fn("Runs.start")(function* (account, request) {
+  Effect.fnUntraced(function* (account, request) {
     const asked = yield* askedOf(services, account, request)
     return yield* Effect.catchTag(store(services, asked), "StaleRun", Effect.die)
   }, Effect.uninterruptible)
 
 const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
-  Effect.fn("Runs.startOnce")(function* (account, request, idempotencyKey) {
+  Effect.fnUntraced(function* (account, request, idempotencyKey) {
     const asked = yield* askedOf(services, account, request, idempotencyKey)
     return yield* once(services.runs, account, idempotencyKey, store(services, asked))
   }, Effect.uninterruptible)
 
 const startAs = (services: Services): Runs["Service"]["startAs"] =>
-  Effect.fn("Runs.startAs")(function* (account, request, runId) {
+  Effect.fnUntraced(function* (account, request, runId) {
     const asked = { ...(yield* askedOf(services, account, request)), runId }
     const started = yield* Effect.result(store(services, asked))
     if (Result.isSuccess(started)) return { runId, isReplay: false }
