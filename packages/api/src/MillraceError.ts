@@ -24,6 +24,7 @@ export type ErrorCode =
   | "TOO_MANY_CHANGES"
   | "RUN_ENDED"
   | "INBOX_FULL"
+  | "SIGNALS_FULL"
   | "RUN_OPEN"
   | "APPROVAL_NOT_FOUND"
   | "APPROVAL_OVER"

@@ -32,7 +32,7 @@ import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { defaultPageSize } from "./PageQuery.ts"
-import { Identifier, isStorable } from "./Text.ts"
+import { CorrelationText, Identifier, isStorable } from "./Text.ts"
 
 const run = StoredRun.fields
 
@@ -370,6 +370,21 @@ export const RunDetails = object("RunDetails", { runs: Schema.Array(RunDetail) }
 /** Body of a signal to a run. */
 export const SendSignal = body("SendSignal", {
   payload: optional(Json, "What the waiting node puts out; `null` by default."),
+})
+
+/** Body of a signal to a workflow. */
+export const SendWorkflowSignal = body("SendWorkflowSignal", {
+  correlation: CorrelationText.annotate({
+    description: "A run gets the signal whose node waits with the same correlation.",
+  }),
+  payload: optional(Json, "What the waiting node puts out; `null` by default."),
+})
+
+/** The answer to a signal to a workflow. */
+export const SentWorkflowSignal = object("SentWorkflowSignal", {
+  runId: Schema.NullOr(run.id).annotate({
+    description: "The run that has it; `null` while it is kept until a run waits for it.",
+  }),
 })
 
 /** The answer to a signal. */

@@ -4,7 +4,11 @@
  * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
  * JSON, which may hold any string and comes back as it was given.
  */
-import { idempotencyKeyLength, signalNameLength } from "@millrace/core/domain/Limits"
+import {
+  correlationLength,
+  idempotencyKeyLength,
+  signalNameLength,
+} from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 /** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */
@@ -38,7 +42,10 @@ export const ValueParams = Schema.Struct({ id: Identifier, valueId: Identifier }
 /** Path parameters of a node of a run. */
 export const NodeParams = Schema.Struct({ id: Identifier, nodeId: Identifier })
 
-/** Path parameters of a signal to a run. */
+/** The correlation of a signal to a workflow. */
+export const CorrelationText = Identifier.check(Schema.isMaxLength(correlationLength))
+
+/** Path parameters of a signal to a run or a workflow. */
 export const SignalParams = Schema.Struct({
   id: Identifier,
   name: Identifier.check(Schema.isMaxLength(signalNameLength)),

@@ -65,6 +65,7 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/workflows/{id}/duplicate",
       "POST /api/v1/workflows/{id}/evaluate",
       "POST /api/v1/workflows/{id}/nodes",
+      "POST /api/v1/workflows/{id}/signals/{name}",
       "POST /api/v1/workflows/{id}/triggers",
       "POST /api/v1/workflows/{id}/triggers/{triggerId}/address",
       "POST /api/v1/workflows/{id}/validate",

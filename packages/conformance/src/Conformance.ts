@@ -33,6 +33,7 @@ import * as Samples from "./Samples.ts"
 import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
 import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
 import { sessionStoreSuite } from "./internal/SessionStoreSuite.ts"
+import { signalSuite } from "./internal/SignalSuite.ts"
 import { type Transact, transactionSuite } from "./internal/TransactionSuite.ts"
 import { runEndSuite } from "./internal/RunEndSuite.ts"
 import { triggerStoreSuite } from "./internal/TriggerStoreSuite.ts"
@@ -102,6 +103,7 @@ export const conformance = <E, R = never>(
       runLossSuite(it)
       runParkingSuite(it)
       inboxSuite(it, manifest.ports.includes("ledger"))
+      signalSuite(it)
       runTurnSuite(it, crowd)
       runOrderSuite(it)
       if (manifest.ports.includes("ledger")) {

@@ -10,6 +10,7 @@ import { offences, sources } from "./Sources.ts"
 const limits = [
   "packages/core/src/domain/Limits.ts",
   "packages/core/src/domain/internal/ListingLimits.ts",
+  "packages/core/src/domain/internal/MessageLimits.ts",
   "packages/core/src/domain/internal/NodeLimits.ts",
   "packages/core/src/domain/internal/SessionLimits.ts",
   "packages/core/src/domain/internal/TriggerLimits.ts",
@@ -29,7 +30,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/egress/src/internal/Connection.ts maxHeaderBytes": "egress knows nothing of core",
   "packages/millrace/src/internal/testing/TestHost.ts mostMoves": "what a test gives up after",
   "packages/postgres/src/internal/ClaimStatement.ts dueAtOnce": "the size of one statement",
-  "packages/postgres/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",
+  "packages/postgres/src/internal/ExpiredRows.ts removedAtOnce": "the size of one statement",
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
   "packages/react/src/model/LiveRun.ts movesKept": "what a page keeps in memory",
   "packages/react/src/model/editing/internal/History.ts stepsKept": "what a page keeps in memory",

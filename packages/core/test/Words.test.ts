@@ -81,6 +81,7 @@ const shared: { readonly [name: string]: string } = {
   Secret: "Secrets of accounts: as they are kept in core, as an engine takes them in millrace.",
   SecretStore: "The port of secrets, and each store's own of it.",
   SessionStore: "The port of sessions, and each store's own of it.",
+  Signals: "Signals to workflows: sent in core, and as a store keeps them.",
   SigningSecrets: "The signing secrets of accounts, as a store keeps them.",
   Stores: "All stores of a package, as layers.",
   TriggerStore: "The port of triggers, and each store's own of it.",

@@ -142,6 +142,7 @@ export type Refusal =
   | Refusals.TooManyChanges
   | Refusals.RunEnded
   | Refusals.InboxFull
+  | Refusals.SignalsFull
   | Refusals.InvalidMessage
   | Refusals.RunOpen
   | Refusals.ApprovalNotFound
@@ -250,6 +251,7 @@ const forms = {
   TooManyChanges: told("too_many_changes", Wire.Conflict),
   RunEnded: told("run_ended", Wire.Conflict),
   InboxFull: told("inbox_full", Wire.Conflict),
+  SignalsFull: told("signals_full", Wire.Conflict),
   InvalidMessage: told("invalid_request", Wire.BadRequest),
   RunOpen: told("run_open", Wire.Conflict),
   ApprovalNotFound: says("approval_not_found", Wire.NotFound, "The run has no such approval"),

@@ -48,6 +48,7 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["GET", "/runs/run_1"],
   ["POST", "/runs/run_1/cancel"],
   ["POST", "/runs/run_1/signals/paid"],
+  ["POST", "/workflows/wf_1/signals/paid"],
   ["POST", "/runs/run_1/rerun"],
   ["POST", "/runs/rerun-failed"],
   ["POST", "/runs/run_1/rerun/plan"],

@@ -73,6 +73,11 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     `/workflows/${workflow}/evaluate`,
     { json: { runId: run, nodeId: "a", text: "{{ run.id }}" } },
   ],
+  "workflows.signal": ({ workflow }) => [
+    "POST",
+    `/workflows/${workflow}/signals/paid`,
+    { json: { correlation: "17", payload: 1 } },
+  ],
   "triggers.list": ({ workflow }) => ["GET", `/workflows/${workflow}/triggers`],
   "triggers.create": ({ workflow }) => [
     "POST",

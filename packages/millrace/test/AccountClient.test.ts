@@ -49,6 +49,8 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "workflows.validate": ({ workflows }, { workflow }) => workflows.validate(workflow),
   "workflows.evaluate": ({ workflows }, { run, workflow }) =>
     workflows.evaluate(workflow, { runId: run, nodeId: "large", text: "{{ run.id }}" }),
+  "workflows.signal": ({ workflows }, { workflow }) =>
+    workflows.signal(workflow, "paid", { correlation: "17" }),
   "triggers.list": ({ triggers }, { workflow }) => triggers.list(workflow),
   "triggers.create": ({ triggers }, { workflow }) => triggers.create(workflow, daily),
   "triggers.get": ({ triggers }, { trigger, workflow }) => triggers.get(workflow, trigger),

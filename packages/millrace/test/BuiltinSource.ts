@@ -168,7 +168,7 @@ const restSource = (): string => `/**
  *
  * ${leavesOut}
  */
-import type { Rule } from "@millrace/nodes/Rules"
+import type { Rule } from "@millrace/core/domain/Rule"
 import type { Step } from "@millrace/nodes/Steps"
 import type { BuiltinNetworkNodes, Plain } from ${JSON.stringify(`./${networkFile}`)}
 

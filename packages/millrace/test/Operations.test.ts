@@ -18,6 +18,7 @@ const ofAccounts = {
   "workflows.addNode": "workflows.addNode",
   "workflows.validate": "workflows.validate",
   "workflows.evaluate": "workflows.evaluate",
+  "workflows.signal": "workflows.signal",
   "workflows.live": "workflows.live",
   "triggers.list": "triggers.list",
   "triggers.create": "triggers.create",

@@ -142,6 +142,14 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "deliveries of an unknown run": ({ deliveries }) => deliveries.list("run_none"),
   "a start of an unknown workflow": ({ runs }) => runs.start({ workflowId: "wf_none" }),
   "a run that has ended": ({ runs }) => runs.cancel(runId),
+  "a signal to an unknown workflow": ({ workflows }) =>
+    workflows.signal("wf_none", "paid", { correlation: "17" }),
+  "a signal without a correlation": ({ workflows }) =>
+    workflows.signal(workflowId, "paid", any({})),
+  "a signal with a long correlation": ({ workflows }) =>
+    workflows.signal(workflowId, "paid", { correlation: "x".repeat(256) }),
+  "a signal to a workflow that is too large": ({ workflows }) =>
+    workflows.signal(workflowId, "paid", { correlation: "17", payload: "x".repeat(70_000) }),
   "a signal to a run that has ended": ({ runs }) => runs.signal(runId, "paid"),
   "a signal to an unknown run": ({ runs }) => runs.signal("run_none", "paid"),
   "a signal without a name": ({ runs }) => runs.signal(runId, ""),

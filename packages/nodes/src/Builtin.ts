@@ -29,7 +29,7 @@ import { subWorkflow } from "./internal/SubWorkflow.ts"
 import { switchNode } from "./internal/Switch.ts"
 import { transform } from "./internal/Transform.ts"
 import { waitSignal } from "./internal/WaitSignal.ts"
-import { ComputePermit } from "./internal/Work.ts"
+import { ComputePermit } from "./internal/ComputePermit.ts"
 
 /** Every built-in node type, in the order in which a palette shows them. */
 export const builtin = (

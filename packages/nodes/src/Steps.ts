@@ -2,7 +2,7 @@
  * Steps over an array, as data: filter, sort, group, map, sum and others.
  *
  * Guarantees: steps that pass {@link problemsOfSteps} work on any array, in time n log n and in
- * slices (see `Work.ts`). Sorting is stable, and no input is changed. Leaves out: joining arrays.
+ * slices (`ComputePermit`). Sorting is stable, and no input is changed. Leaves out: joining arrays.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -10,12 +10,13 @@ import { separatorLength, stepsPerTransform, sumsPerStep } from "@millrace/core/
 import { quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./internal/Checked.ts"
 import { below, checked, issue, unknownKeys } from "./internal/Checked.ts"
-import { parsePath, valueAt } from "./Path.ts"
-import type { Rule } from "./Rules.ts"
-import { compileRule, holding, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
+import { parsePath, valueAt } from "@millrace/core/domain/Path"
+import type { Rule } from "@millrace/core/domain/Rule"
+import { compileRule, holding } from "@millrace/core/domain/Rule"
+import { problemsOfRule, ruleJsonSchema } from "./Rules.ts"
 import { sumOf } from "./internal/Sum.ts"
-import type { Job, Work } from "./internal/Work.ts"
-import { charactersPerOperation, itemsPerOperation, operationsOf } from "./internal/Work.ts"
+import type { Job, Work } from "@millrace/core/domain/Work"
+import { charactersPerOperation, itemsPerOperation, operationsOf } from "@millrace/core/domain/Work"
 
 /** Sorts by the value at the path, ascending by default. Items without a value come last. */
 export interface SortStep {

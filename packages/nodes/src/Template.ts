@@ -4,8 +4,8 @@
  *
  * Guarantees: a text that is only one expression becomes the value itself, of any type. In other
  * texts, strings are inserted as they are, other values as JSON, and missing values as nothing.
- * Inserted text is not read as a template. Time is linear, in slices (see `Work.ts`), and the size
- * of the result is bounded. Leaves out: keys of objects, and computation.
+ * Inserted text is not read as a template. Time is linear, in slices (`ComputePermit`), and
+ * the size of the result is bounded. Leaves out: keys of objects, and computation.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
@@ -18,10 +18,10 @@ import {
 import { bracketed, quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./internal/Checked.ts"
 import { checked, issue } from "./internal/Checked.ts"
-import type { Path } from "./Path.ts"
-import { parsePath, valueAt } from "./Path.ts"
-import type { Job, Work } from "./internal/Work.ts"
-import { operationsOf } from "./internal/Work.ts"
+import type { Path } from "@millrace/core/domain/Path"
+import { parsePath, valueAt } from "@millrace/core/domain/Path"
+import type { Job, Work } from "@millrace/core/domain/Work"
+import { operationsOf } from "@millrace/core/domain/Work"
 
 /** The possible first parts of a path. */
 const roots = ["input", "values"]

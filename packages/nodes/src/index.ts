@@ -4,7 +4,6 @@
  */
 export * as Builtin from "./Builtin.ts"
 export * as Outbound from "./Outbound.ts"
-export * as Path from "./Path.ts"
 export * as Rules from "./Rules.ts"
 export * as Steps from "./Steps.ts"
 export * as Template from "./Template.ts"

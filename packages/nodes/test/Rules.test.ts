@@ -2,8 +2,9 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { conditionsPerRule } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
-import type { Operator, Rule } from "../src/Rules.ts"
-import { compileRule, isHeldBy, operators, problemsOfRule } from "../src/Rules.ts"
+import type { Operator, Rule } from "@millrace/core/domain/Rule"
+import { compileRule, isHeldBy, operators } from "@millrace/core/domain/Rule"
+import { problemsOfRule } from "../src/Rules.ts"
 import { done, json } from "./TestNode.ts"
 
 const holds = (rule: Rule, value: Json) => {

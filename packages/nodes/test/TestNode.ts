@@ -10,8 +10,9 @@ import type { KnownSecret } from "@millrace/core/engine/CurrentNode"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect, Semaphore } from "effect"
-import type { Job } from "../src/internal/Work.ts"
-import { ComputePermit, Work } from "../src/internal/Work.ts"
+import type { Job } from "@millrace/core/domain/Work"
+import { Work } from "@millrace/core/domain/Work"
+import { ComputePermit } from "../src/internal/ComputePermit.ts"
 
 export interface Setting {
   readonly mode?: string

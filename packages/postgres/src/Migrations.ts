@@ -30,6 +30,7 @@ import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
 import { runEndTriggers, triggerTables, webhookTriggers } from "./internal/TriggerTables.ts"
+import { signalTables } from "./internal/SignalTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -279,6 +280,7 @@ const migrations = {
   "0018_run_ends": all(runEndTriggers),
   "0019_run_order": all(runOrder),
   "0020_children_of_nodes": all(childIndex),
+  "0021_signals": all(signalTables),
 }
 
 const table = "millrace_migrations"

@@ -1,5 +1,6 @@
 /**
- * `millrace runs` as somebody with a key of an account meets it, against a running server.
+ * `millrace runs` and `workflows` as somebody with a key of an account meets them: against a server
+ * that runs.
  */
 import { it } from "@effect/vitest"
 import { createClient } from "@millrace/api/PromiseClient"
@@ -17,8 +18,11 @@ const place = Effect.gen(function* () {
   const { origin, tenant } = yield* LocalServer.start()
   const { key } = yield* tenant
   const env = { MILLRACE_URL: origin, MILLRACE_API_KEY: key }
-  const command = (args: ReadonlyArray<string>, over: Readonly<Record<string, string>> = {}) =>
-    Effect.promise(() => outcomeOf(["runs", ...args], { ...env, ...over }))
+  const command = (
+    args: ReadonlyArray<string>,
+    over: Readonly<Record<string, string>> = {},
+    group = "runs",
+  ) => Effect.promise(() => outcomeOf([group, ...args], { ...env, ...over }))
   return { client: createClient({ url: origin, apiKey: key }), command }
 })
 
@@ -100,6 +104,31 @@ describe("millrace runs signal", () => {
       assert.strictEqual(asked.code, 2)
       assert.match(asked.err, /^MILLRACE_URL \(or --url\): .*; MILLRACE_API_KEY \(or --api-key\): /)
     }),
+  )
+})
+
+describe("millrace workflows signal", () => {
+  it.live("finds the run that waits, keeps what comes early, and says so", () =>
+    Effect.gen(function* () {
+      const { client, command } = yield* place
+      const pay = node("pay", "wait_signal", [0, 0], { name: "paid", correlation: "order 17" })
+      const { id } = yield* Effect.promise(() =>
+        client.workflows.create({ name: "Order", nodes: [pay], edges: [] }),
+      )
+      const args = ["signal", id, "paid", "--correlation", "order 17", "--data", "7"]
+      const kept = yield* command([...args, "--idempotency-key", "a"], {}, "workflows")
+      const said = 'No run waits for the signal "paid"; it is kept for seven days'
+      assert.deepStrictEqual(kept, { code: 0, out: "", err: said })
+      const run = yield* Effect.promise(() => client.runs.start({ workflowId: id }))
+      yield* Effect.promise(() => run.wait())
+      const again = yield* command([...args, "--idempotency-key", "a"], {}, "workflows")
+      assert.strictEqual(again.out, run.id)
+      const more = yield* command([...args, "--json"], {}, "workflows")
+      assert.deepStrictEqual(JSON.parse(more.out), { runId: null })
+      const bare = yield* command(["signal", id, "paid"], {}, "workflows")
+      assert.strictEqual(bare.code, 2)
+      assert.match(bare.err, /correlation/)
+    }).pipe(Effect.scoped),
   )
 })
 

@@ -10,7 +10,7 @@
 import type { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import * as Dice from "./ModelDice.ts"
 import type { Carried, MessageCommand } from "./ModelMessages.ts"
-import { drawCarried, drawInboxes, drawSend } from "./ModelMessages.ts"
+import { drawCarried, drawInboxes, drawSend, drawSignal } from "./ModelMessages.ts"
 import { slots } from "./ModelSlots.ts"
 import { names, searches } from "./ModelTexts.ts"
 
@@ -390,6 +390,7 @@ const runDraws: ReadonlyArray<Draw> = [
   claim,
   (dice) => drawSend(dice, slots.runs, slots.accounts),
   (dice) => drawInboxes(dice, slots.runs),
+  (dice) => drawSignal(dice, slots.workflows, slots.accounts),
   (dice) => ({ ...advance(dice), carried: drawCarried(dice, slots.runs) }),
   (dice) => ({
     _tag: "TakeOver",

@@ -6,6 +6,8 @@
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Run } from "@millrace/core/domain/Run"
+import { never } from "@millrace/core/domain/Timestamp"
+import type { SignalKey, SignalWait } from "@millrace/core/domain/WorkflowSignal"
 import type { RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { Cast } from "./ModelCast.ts"
@@ -22,6 +24,14 @@ export type MessageCommand =
       readonly message: number
     }
   | {
+      readonly _tag: "Signal"
+      readonly workflow: number
+      readonly as: "own" | number
+      readonly signal: number
+      /** Its id, if it is sent once only; `null` if others have the id of this signal, too. */
+      readonly once: number | null
+    }
+  | {
       readonly _tag: "Inboxes"
       readonly runs: ReadonlyArray<number>
       readonly after: number
@@ -36,6 +46,8 @@ export interface Carried {
   readonly takes: number
   readonly starts: ReadonlyArray<{ readonly run: number; readonly estimate: number }>
   readonly sends: ReadonlyArray<{ readonly run: number; readonly message: number }>
+  /** What it waits for from now on; `null` where nothing of that changes. */
+  readonly waits: ReadonlyArray<{ readonly signal: number; readonly isOver: boolean }> | null
 }
 
 /** How many different messages a script knows. */
@@ -50,6 +62,21 @@ export const drawCarried = (dice: Dice, runs: number): Carried => ({
   takes: dice.of([0, 0, 1, 2]),
   starts: times(dice, 2, () => ({ run: dice.below(runs), estimate: dice.of([0, 250_000]) })),
   sends: times(dice, 2, () => ({ run: dice.below(runs), message: dice.below(messages) })),
+  waits: dice.chance(40)
+    ? null
+    : Array.from({ length: dice.below(4) }, () => ({
+        signal: dice.below(messages),
+        isOver: dice.chance(10),
+      })),
+})
+
+/** Draws a signal that is sent to a workflow. */
+export const drawSignal = (dice: Dice, workflows: number, accounts: number): MessageCommand => ({
+  _tag: "Signal",
+  workflow: dice.chance(70) ? dice.below(2) : dice.below(workflows),
+  as: dice.chance(90) ? "own" : dice.below(accounts),
+  signal: dice.below(messages * 3),
+  once: dice.chance(60) ? null : dice.below(1e9),
 })
 
 /** Draws a message that is sent. */
@@ -75,13 +102,26 @@ const messageOf = (message: number, run: number): NewMessage => ({
   payload: contentOf(message + run),
 })
 
+/** What signals and waits of this number are about; some have the same. */
+const keyOf = (signal: number): SignalKey => ({
+  name: `paid ${signal % 2}`,
+  correlation: errorOf(signal % 3),
+})
+
+/** A wait; those of higher numbers want only some payloads. */
+const waitOf = (signal: number, isOver: boolean): SignalWait => ({
+  ...keyOf(signal),
+  filter: signal < 3 ? null : { path: "from", op: "lessThan", value: signal * 3 },
+  until: isOver ? 1 : never,
+})
+
 /** What a commit of a run carries. A run that it starts is always of the same account. */
 export const carriedOf = (
   cast: Cast,
   model: StoreModel,
   run: Run,
-  { seen, sends, starts, takes }: Carried,
-): Pick<RunCommit, "seen" | "taken" | "starts" | "messages"> => {
+  { seen, sends, starts, takes, waits }: Carried,
+): Pick<RunCommit, "seen" | "taken" | "starts" | "messages" | "signals"> => {
   const untaken = model.runs.untaken(run.id)
   const slots = [...new Set(starts.map((each) => each.run))]
   return {
@@ -99,6 +139,13 @@ export const carriedOf = (
           credits: estimate === 0 ? [] : [Ledger.reserve(estimate, timeOf(6))],
         }
       }),
+    signals:
+      waits === null
+        ? undefined
+        : {
+            waits: waits.map(({ isOver, signal }) => waitOf(signal, isOver)),
+            before: model.runs.waitsOf(run.id),
+          },
     messages: sends
       .filter((each) => cast.runs[each.run] !== run.id)
       .map(({ message, run: slot }) => ({
@@ -126,11 +173,25 @@ export const inboxesOf = (
   )
 }
 
+const sendSignal = (
+  store: RunStore["Service"],
+  cast: Cast,
+  model: StoreModel,
+  { as, once, signal, workflow }: Extract<MessageCommand, { _tag: "Signal" }>,
+) => {
+  const id = cast.workflows[workflow]!
+  const owner = model.workflows.workflows().find((each) => each.id === id)?.accountId
+  const account = as === "own" ? (owner ?? cast.accounts[0]!) : cast.accounts[as]!
+  const named = { id: `signal ${once ?? signal}`, isNamed: once === null }
+  return store.signal(account, id, { ...keyOf(signal), ...named, payload: { from: signal } })
+}
+
 /** Does what a command asks for. */
 export const messageAct =
   (cast: Cast, model: StoreModel, command: MessageCommand) =>
   ({ runs }: { readonly runs: RunStore["Service"] }) => {
     if (command._tag === "Inboxes") return inboxesOf(runs, cast, command)
+    if (command._tag === "Signal") return sendSignal(runs, cast, model, command)
     const id = cast.runs[command.run]!
     const owner = model.runs.runs().find((run) => run.id === id)?.accountId
     const own = owner ?? cast.accounts[0]!

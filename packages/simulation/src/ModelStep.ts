@@ -290,6 +290,7 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
     )
   switch (command._tag) {
     case "Send":
+    case "Signal":
     case "Inboxes":
       return messageAct(cast, model, command)
     case "Begin":

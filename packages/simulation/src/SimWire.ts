@@ -6,6 +6,7 @@
  * What has been sent arrives, whatever becomes of its sender: a crashed server's last write lands
  * after its death, a paused one's answer is read when it wakes up.
  */
+import { textOfKey } from "@millrace/core/domain/WorkflowSignal"
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -92,6 +93,8 @@ const titleOf = (operation: Operation): string => {
       return "end lease"
     case "Advance":
       return `advance ${JSON.stringify(operation.all)}`
+    case "Signal":
+      return `signal ${textOfKey(operation.signal)} as ${operation.signal.id}`
     case "Send":
       return `send ${operation.id} ${operation.message.name} as ${operation.message.id}`
     default:
@@ -128,6 +131,8 @@ export class Wire {
         this.#send(machine, { _tag: "Requeue", runner, ids }, runs.requeue(runner, ids)),
       send: (account, id, message) =>
         this.#send(machine, { _tag: "Send", id, message }, runs.send(account, id, message)),
+      signal: (account, workflow, signal) =>
+        this.#send(machine, { _tag: "Signal", signal }, runs.signal(account, workflow, signal)),
       inboxes: (requests) => this.#send(machine, { _tag: "Inboxes" }, runs.inboxes(requests)),
       now: read(runs.now),
       endLease: (runner, blocked) =>

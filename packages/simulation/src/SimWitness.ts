@@ -2,6 +2,7 @@
  * Looks at the store before and after every operation that arrives there, and says what should not
  * have happened. It reads through the same port as everybody else.
  */
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, notStarted } from "@millrace/core/domain/Run"
@@ -45,6 +46,7 @@ export type Operation =
   | { readonly _tag: "EndLease"; readonly runner: RunnerId }
   | { readonly _tag: "Pardon"; readonly id: RunId }
   | { readonly _tag: "Send"; readonly id: RunId; readonly message: NewMessage }
+  | { readonly _tag: "Signal"; readonly signal: NewWorkflowSignal }
   | { readonly _tag: "Inboxes" }
   | { readonly _tag: "Read" }
   | { readonly _tag: "ChangeTrigger" }
@@ -108,6 +110,7 @@ export class Witness {
     switch (operation._tag) {
       case "Read":
       case "Inboxes":
+      case "Signal":
       case "ChangeTrigger":
       case "ClaimDue":
       case "Advance":

@@ -7,6 +7,8 @@ import type { RunId } from "@millrace/core/domain/Id"
 import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Message, NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
+import { isCorrelated, signalOf } from "@millrace/core/domain/WorkflowSignal"
 import type { InboxRequest, TakenMessage } from "@millrace/core/ports/RunStore"
 
 /** A message, and what became of it. */
@@ -55,6 +57,18 @@ export class Inboxes {
       const mine = taken.find(({ number }) => number === each.message.number)
       return each.runId === runId && mine !== undefined ? { ...each, takenBy: mine.nodeId } : each
     })
+  }
+
+  /** Takes out the signals to the workflow that no node has taken. */
+  takeOut(runId: RunId): ReadonlyArray<NewWorkflowSignal> {
+    const left = this.#of(runId).filter(
+      ({ message, takenBy }) => takenBy === null && isCorrelated(message),
+    )
+    this.take(
+      runId,
+      left.map(({ message: { number } }) => ({ number, nodeId: "" })),
+    )
+    return left.map(({ id, message }) => signalOf({ ...message, id }))
   }
 
   read({ after, held, runId }: InboxRequest, now: Timestamp): ReadonlyArray<Message> {

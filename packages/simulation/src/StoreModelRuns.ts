@@ -16,11 +16,15 @@ import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery, SendResult } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
-import { Clock, Effect, Option, Struct } from "effect"
+import type { SignalWait } from "@millrace/core/domain/WorkflowSignal"
+import { messageOf } from "@millrace/core/domain/WorkflowSignal"
+import { Clock, Effect, Option } from "effect"
 import type { KeyModel } from "./StoreModelKeys.ts"
 import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { Inboxes } from "./StoreModelInboxes.ts"
+import { keptOf } from "./StoreModelKept.ts"
+import { Signals } from "./StoreModelSignals.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
 import { activityOf, childrenOf, latestOutputs } from "./StoreModelReads.ts"
 import { claimed } from "./StoreModelRounds.ts"
@@ -32,23 +36,14 @@ export interface RunModel {
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
   /** The numbers of the messages that no node of a run has taken, kept or not. */
   readonly untaken: (id: RunId) => ReadonlyArray<number>
+  /** What a run has last said that it waits for. */
+  readonly waitsOf: (id: RunId) => ReadonlyArray<SignalWait>
   /**
    * Which runs a claim takes first of those that were created, or are due, at the same time: that
    * is a store's own choice.
    */
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }
-
-/** The parts of a run that a commit never changes: how it was started, and its fence. */
-const kept = [
-  ...(["id", "accountId", "workflowId", "workflowName", "workflowRevision"] as const),
-  ...(["definitionId", "executionId", "mode", "source", "singleNodeId", "rerunOf"] as const),
-  ...(["parent", "priority", "startAt", "createdAt", "estimatedCredits", "maxCredits"] as const),
-  ...(["keyId", "triggerId", "after", "webhook", "values", "inputOverrides"] as const),
-  ...(["viewport", "fence", "messages"] as const),
-] as const
-
-const keptOf = (run: Run) => Struct.pick(run, kept)
 
 interface Start extends KnownStart {
   readonly account: AccountId
@@ -106,15 +101,24 @@ class Lists {
   favorites: ReadonlyArray<RunId> = []
   starts: ReadonlyArray<Start> = []
   readonly inboxes = new Inboxes()
+  readonly signals: Signals
   /** Since when runs that were woken may be taken. */
   readonly readyAt = new Map<RunId, Timestamp>()
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly workflows: WorkflowModel["workflows"]
   readonly keys: KeyModel
 
-  constructor({ workflows }: WorkflowModel, keys: KeyModel) {
+  constructor({ onRemove, workflows }: WorkflowModel, keys: KeyModel) {
     this.workflows = workflows
     this.keys = keys
+    this.signals = new Signals({
+      hasWorkflow: (account, id) =>
+        workflows().some((each) => each.accountId === account && each.id === id),
+      giveOf: (account, now) => (run, signal) =>
+        this.send(account, run, messageOf(signal), false, now)._tag === "Sent",
+      takeOut: (run) => this.inboxes.takeOut(run),
+    })
+    onRemove((id) => this.signals.forget(id))
   }
 
   /** The events of a run after one of them, in order. */
@@ -206,13 +210,17 @@ class Lists {
   }
 
   /** What a commit takes, starts and sends beside its run. */
-  carry({ messages = [], run, starts = [], taken = [] }: RunCommit, now: Timestamp): void {
+  carry(commit: RunCommit, now: Timestamp): void {
+    const { messages = [], run, signals, starts = [], taken = [] } = commit
     this.inboxes.take(run.id, taken)
     for (const start of starts) {
       this.set(start.run)
       this.definitions = [...this.definitions, start.definition]
     }
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, false, now)
+    if (signals !== undefined) {
+      this.signals.say(this.find(run.accountId, run.id)!, signals.waits, now)
+    }
   }
 
   apply(commit: RunCommit, now: Timestamp): void {
@@ -390,7 +398,11 @@ const telling = (lists: Lists): Pick<Store, "now" | "cappedAccounts" | "queueLen
 })
 
 /** What brings messages, and what reads them. */
-const messaging = (lists: Lists): Pick<Store, "send" | "inboxes"> => ({
+const messaging = (lists: Lists): Pick<Store, "send" | "signal" | "inboxes"> => ({
+  signal: (account, workflowId, signal) =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      lists.signals.send(account, workflowId, signal, now),
+    ),
   send: (account, id, message) =>
     Effect.map(Clock.currentTimeMillis, (now) => lists.send(account, id, message, true, now)),
   inboxes: (requests) =>
@@ -473,6 +485,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     runs: () => lists.runs,
     nodeRuns: (id) => lists.nodeRuns(id),
     untaken: (id) => lists.inboxes.untaken(id),
+    waitsOf: (id) => lists.signals.saidOf(id),
     favor: (ids) => void (lists.favorites = ids),
   }
 }

@@ -15,6 +15,8 @@ import { contains, pageOf } from "./StoreModelPage.ts"
 export interface WorkflowModel {
   readonly store: WorkflowStore["Service"]
   readonly workflows: () => ReadonlyArray<Workflow>
+  /** Calls it with every workflow that is removed. */
+  readonly onRemove: (forget: (id: WorkflowId) => void) => void
 }
 
 const summaryOf = ({
@@ -30,6 +32,7 @@ const summaryOf = ({
 /** An empty workflow store. */
 export const make = (): WorkflowModel => {
   let workflows: ReadonlyArray<Workflow> = []
+  const forgetters: Array<(id: WorkflowId) => void> = []
   const find = (account: AccountId, id: WorkflowId) =>
     workflows.find((workflow) => workflow.accountId === account && workflow.id === id)
 
@@ -54,6 +57,7 @@ export const make = (): WorkflowModel => {
       Effect.sync(() => {
         const present = find(account, id)
         workflows = workflows.filter((each) => each !== present)
+        if (present !== undefined) for (const forget of forgetters) forget(id)
         return present !== undefined
       }),
     findMany: (account, ids, mostBytes) =>
@@ -72,5 +76,6 @@ export const make = (): WorkflowModel => {
         return pageOf(found.map(summaryOf), query)
       }),
   })
-  return { store, workflows: () => workflows }
+  const onRemove = (forget: (id: WorkflowId) => void) => void forgetters.push(forget)
+  return { store, workflows: () => workflows, onRemove }
 }

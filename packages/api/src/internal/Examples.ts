@@ -307,6 +307,10 @@ const ofRuns: Readonly<Record<string, Example>> = {
   "runs.cancel": {
     response: { ...runItem, status: "CANCELED", nodeRunCount: 1 },
   },
+  "workflows.signal": {
+    request: { correlation: "order 17", payload: { amount: 120 } },
+    response: { runId },
+  },
   "runs.signal": {
     request: { payload: { approved: true, by: "ada" } },
     response: { runId, number: 1 },

@@ -2,6 +2,7 @@
  * Workflows as promises.
  */
 import type { Transport, WireWorkflowEvent } from "../Transport.ts"
+import type * as RunWire from "../RunWire.ts"
 import type { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import type * as Wire from "../WorkflowWire.ts"
 import type { CallOptions } from "./Ask.ts"
@@ -63,6 +64,18 @@ export interface WorkflowQuery extends PageQuery {
   readonly view?: "outline"
 }
 
+/** A signal to the run of a workflow that waits for this correlation. */
+export type CorrelatedSignal = Given<typeof RunWire.SendWorkflowSignal.Encoded>
+
+/** A signal that was sent, and the run that has it; `null` while it is kept. */
+export type SentWorkflowSignal = typeof RunWire.SentWorkflowSignal.Encoded
+
+/** How to send a signal to a workflow. */
+export interface WorkflowSignalOptions extends CallOptions {
+  /** A key for this signal. Sending to the workflow with it again sends nothing, for seven days. */
+  readonly idempotencyKey?: string
+}
+
 /** How to change a workflow. */
 export interface UpdateOptions extends CallOptions {
   /** The revision that the change is based on; any by default. */
@@ -96,6 +109,17 @@ export interface Workflows {
   ): Promise<WorkflowValidation>
   /** Computes a text with expressions against a run of the workflow. Stores nothing. */
   evaluate(id: string, text: TextToEvaluate, options?: CallOptions): Promise<EvaluatedText>
+  /**
+   * Sends a signal to the run that waits for it: to the one of whose nodes `wait_signal` one has
+   * waited longest for this name and correlation, or else to the first that begins to, within seven
+   * days. Rejects with `SIGNALS_FULL` if the workflow has 1,000 signals for which no run waits.
+   */
+  signal(
+    id: string,
+    name: string,
+    signal: CorrelatedSignal,
+    options?: WorkflowSignalOptions,
+  ): Promise<SentWorkflowSignal>
   /**
    * Who has the workflow open, and its revision; both at first and whenever they change. A session
    * that reads this is present. Goes on until the reader stops.
@@ -143,6 +167,11 @@ export const makeWorkflows = (transport: Transport): Workflows => {
       (await ask("workflows.validate", { id, body, options })).body as WorkflowValidation,
     evaluate: async (id, body, options) =>
       (await ask("workflows.evaluate", { id, body, options })).body as EvaluatedText,
+    signal: async (id, name, body, options) => {
+      const headers = { "idempotency-key": options?.idempotencyKey }
+      const parts = { id, name, body, headers, options, known: ["idempotencyKey"] }
+      return (await ask("workflows.signal", parts)).body as SentWorkflowSignal
+    },
     live: async function* (id, options = {}) {
       checkId(id)
       checkFields("options", options, ["signal"])

@@ -37,6 +37,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "workflows.addNode": "POST /workflows/:id/nodes",
   "workflows.validate": "POST /workflows/:id/validate",
   "workflows.evaluate": "POST /workflows/:id/evaluate",
+  "workflows.signal": "POST /workflows/:id/signals/:name",
   "workflows.live": "GET /workflows/:id/live",
   "triggers.list": "GET /workflows/:id/triggers",
   "triggers.create": "POST /workflows/:id/triggers",

@@ -8,7 +8,8 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
 import { pageOf, WorkflowQuery } from "../PageQuery.ts"
 import { WorkflowEvent } from "../PresenceWire.ts"
-import { IdParams } from "../Text.ts"
+import { SendWorkflowSignal, SentWorkflowSignal } from "../RunWire.ts"
+import { IdParams, SignalKeyText, SignalParams } from "../Text.ts"
 import { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import {
   BadRequest,
@@ -131,6 +132,23 @@ const evaluate = described(
   }),
 )
 
+const signal = described(
+  "Send a signal to the run that waits for it",
+  "A node `wait_signal` of this name and correlation takes it, of the run of this workflow that " +
+    "has waited longest, and whose filter it passes; else the first one that begins to wait, " +
+    "within seven days. The answer says which run has it. Each signal goes to one run. Where a " +
+    "workflow has 1,000 signals for which no run waits, the signal is refused. Under an " +
+    "`Idempotency-Key` one signal is sent to the workflow within seven days, however often the " +
+    "request is repeated; the first one counts.",
+  HttpApiEndpoint.post("signal", "/:id/signals/:name", {
+    params: SignalParams,
+    headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(SignalKeyText) }),
+    payload: SendWorkflowSignal,
+    success: SentWorkflowSignal.pipe(HttpApiSchema.status(202)),
+    error: [...bodyErrors, NotFound, Conflict],
+  }),
+)
+
 const live = described(
   "Watch a workflow",
   "Server-sent events for whoever has the workflow open: a `presence` with the sessions that " +
@@ -148,6 +166,6 @@ const live = described(
 
 /** `/workflows`. */
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
-  .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate, live)
+  .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate, signal, live)
   .prefix("/workflows")
   .annotateMerge(titled("Workflows", "Graphs of nodes joined by edges.")) {}

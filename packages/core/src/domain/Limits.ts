@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 
 export * from "./internal/ApprovalLimits.ts"
 export * from "./internal/ListingLimits.ts"
+export * from "./internal/MessageLimits.ts"
 export * from "./internal/NodeLimits.ts"
 export * from "./internal/SessionLimits.ts"
 export * from "./internal/StartLimits.ts"
@@ -276,21 +277,6 @@ export const suspectsListed = 1_000
 /** How many handlers, or runs in quarantine, a message names. It only counts further ones. */
 export const namesShown = 5
 
-/** How many messages from senders an inbox keeps until nodes take them. */
-export const messagesPerRun = 100
-
-/** How long an inbox keeps a message from a sender that no node takes: seven days. */
-export const messageMillis = 604_800_000
-
-/** Bytes of JSON text that a message may carry. */
-export const messageBytes = 65_536
-
-/** Characters of the name of a message. */
-export const messageNameLength = 160
-
-/** Characters of the name of a signal. */
-export const signalNameLength = 100
-
 /** Characters of an idempotency key. */
 export const idempotencyKeyLength = 255
 
@@ -332,9 +318,6 @@ export const webhookHeaders = 20
 
 /** Bytes of all names and values of those headers together. */
 export const webhookHeaderBytes = 4_096
-
-/** Characters of the id that a sender gives a message. */
-export const messageIdLength = 255
 
 /** Characters of the beginning of a large value that its node run shows. */
 export const valuePreviewLength = 100

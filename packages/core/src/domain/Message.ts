@@ -8,6 +8,7 @@
  */
 import { Schema } from "effect"
 import type { MicroCredits } from "./Credits.ts"
+import type { JsonObject } from "./Json.ts"
 import { Json } from "./Json.ts"
 import { messageBytes, messageIdLength, messageNameLength, signalNameLength } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -41,9 +42,14 @@ export interface Wait {
   readonly until?: Timestamp | undefined
   /** The name of a message that no node has taken; it may have come before the wait. */
   readonly for?: string | undefined
+  /** Beside messages of a signal's name, signals to the workflow with this correlation count. */
+  readonly correlation?: string | undefined
+  /** Only messages count whose payloads pass this rule. */
+  readonly filter?: JsonObject | undefined
 }
 
-const problemOfText = (what: string, text: string, most: number): string | undefined =>
+/** Why a text that names something does not have 1 to `most` characters, as a clause. */
+export const problemOfText = (what: string, text: string, most: number): string | undefined =>
   text.length >= 1 && text.length <= most
     ? undefined
     : `the ${what} has ${text.length} characters; it must have 1 to ${most}`
@@ -55,7 +61,11 @@ export const problemOfName = (name: string): string | undefined =>
 /** Why a message cannot be sent, as a clause; `undefined` if it can. */
 export const problemOfMessage = ({ id, name, payload }: NewMessage): string | undefined => {
   const problem = problemOfText("id of a message", id, messageIdLength) ?? problemOfName(name)
-  if (problem !== undefined) return problem
+  return problem ?? problemOfPayload(payload)
+}
+
+/** Why a payload cannot be sent, as a clause; `undefined` if it can. */
+export const problemOfPayload = (payload: Json): string | undefined => {
   const bytes = new TextEncoder().encode(JSON.stringify(payload)).length
   return bytes <= messageBytes
     ? undefined

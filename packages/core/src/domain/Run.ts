@@ -199,6 +199,10 @@ export const WaitingNode = Schema.Struct({
   due: Timestamp,
   /** The name of a message that also ends the wait; absent if none does. */
   for: Schema.optionalKey(Schema.String),
+  /** The correlation of signals to the workflow that also end the wait; absent if none do. */
+  correlation: Schema.optionalKey(Schema.String),
+  /** The rule that a message has to pass to end the wait; absent if all do. */
+  filter: Schema.optionalKey(JsonObject),
   state: Schema.optionalKey(Json),
   /** The number of the message that the node has taken; its next attempt gets it. */
   message: Schema.optionalKey(Schema.Int),

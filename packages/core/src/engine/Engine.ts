@@ -35,6 +35,7 @@ import { Runs } from "./Runs.ts"
 import { RunViews } from "./RunViews.ts"
 import { Secrets } from "./Secrets.ts"
 import { Sessions } from "./Sessions.ts"
+import { Signals } from "./Signals.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { Triggers } from "./Triggers.ts"
@@ -45,6 +46,7 @@ import { Workflows } from "./Workflows.ts"
 export type Engine =
   | Workflows
   | Runs
+  | Signals
   | Approvals
   | RunViews
   | Keys
@@ -101,6 +103,7 @@ export const layer: Layer.Layer<
     Layer.mergeAll(Triggers.layer, InboundWebhooks.layer, RunEndTriggers.layer),
     Runs.layer,
   ),
+  Signals.layer,
   RunViews.layer,
   Approvals.layer,
   Keys.layer,

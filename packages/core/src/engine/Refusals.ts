@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
-import { messagesPerRun, problemsShown } from "../domain/Limits.ts"
+import { messagesPerRun, problemsShown, signalsPerWorkflow } from "../domain/Limits.ts"
 import { plain } from "../domain/Quote.ts"
 
 /** The account has no such workflow. */
@@ -138,6 +138,16 @@ export class InboxFull extends Schema.TaggedError<InboxFull>()("InboxFull", {
   override get message(): string {
     const what = `Run ${this.runId} has ${messagesPerRun} messages that no node has taken`
     return `${what}; send this one again once a node has taken one`
+  }
+}
+
+/** Too many signals to the workflow wait for runs. */
+export class SignalsFull extends Schema.TaggedError<SignalsFull>()("SignalsFull", {
+  workflowId: Schema.String,
+}) {
+  override get message(): string {
+    const what = `Workflow ${plain(this.workflowId)} has ${signalsPerWorkflow} signals`
+    return `${what} that no run waits for; send this one again once a run has taken one`
   }
 }
 

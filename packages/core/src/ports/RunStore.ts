@@ -22,6 +22,7 @@ import type { Definition, NodeRun, Run, RunRecord, RunSource, RunStatus } from "
 import type { RunEvent } from "../domain/RunEvent.ts"
 import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
+import type { NewWorkflowSignal, SignalKey, SignalWait } from "../domain/WorkflowSignal.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** The condition of a commit: the run does not exist yet, or it has this fence and revision. */
@@ -43,6 +44,14 @@ export type Expected =
 export interface TakenMessage {
   readonly number: number
   readonly nodeId: string
+}
+
+/** The waits of a run for signals to its workflow, before and after a commit. */
+export interface WaitsChanged {
+  /** All that the run has now. They replace those that are stored. */
+  readonly waits: ReadonlyArray<SignalWait>
+  /** What the run waited for before. */
+  readonly before: ReadonlyArray<SignalKey>
 }
 
 /** A message from a run to another run of the same account. */
@@ -127,6 +136,12 @@ export interface RunCommit {
    * run is dropped. A message whose id the run has received before is not appended again.
    */
   readonly messages?: ReadonlyArray<SentMessage> | undefined
+  /**
+   * Present if the waits for signals to the workflow change. Then, in this order: signals in the
+   * run's inbox that no node has taken go to other runs that wait for them, or are kept; and each
+   * of the waits gets the oldest signal that is kept and fits, as by `RunStore.signal`.
+   */
+  readonly signals?: WaitsChanged | undefined
 }
 
 /**
@@ -162,6 +177,17 @@ export type SendResult =
   /** The run has ended. */
   | { readonly _tag: "Ended"; readonly status: RunStatus }
   /** The inbox holds `messagesPerRun` messages that no node has taken. */
+  | { readonly _tag: "Full" }
+
+/** The result of sending a signal to a workflow. */
+export type SignalResult =
+  /** This run has it; `isReplay` if it was sent before. */
+  | { readonly _tag: "Taken"; readonly runId: RunId; readonly isReplay: boolean }
+  /** It is kept until a run waits for it. */
+  | { readonly _tag: "Kept"; readonly isReplay: boolean }
+  /** The account has no such workflow. */
+  | { readonly _tag: "NotFound" }
+  /** No run waits for it, and `signalsPerWorkflow` are kept. */
   | { readonly _tag: "Full" }
 
 /** Which messages of a run to read. */
@@ -360,6 +386,18 @@ export class RunStore extends Context.Service<
       id: RunId,
       message: NewMessage,
     ) => Effect.Effect<SendResult, StorageError>
+    /**
+     * Gives a signal to the oldest wait that it fits, of a run of the workflow: appends it to the
+     * run's inbox, as a message of another run, and wakes the run. The wait is then over for
+     * further signals. If it fits none, keeps it for `messageMillis`, for the first wait that it
+     * fits. All in one step, and exactly once, under any race of signals and commits. Its
+     * message is `WorkflowSignal.messageOf`.
+     */
+    readonly signal: (
+      account: AccountId,
+      workflowId: WorkflowId,
+      signal: NewWorkflowSignal,
+    ) => Effect.Effect<SignalResult, StorageError>
     /**
      * The messages of runs, for their owner. Runs without messages are left out. In any order.
      */

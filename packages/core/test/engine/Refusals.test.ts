@@ -30,6 +30,7 @@ describe("a refusal", () => {
       new Refusals.IdempotencyKeyTaken({ runId }),
       new Refusals.InvalidMessage({ problem: "its name is empty" }),
       new Refusals.InboxFull({ runId }),
+      new Refusals.SignalsFull({ workflowId: "wf_1" }),
       new Refusals.RunEnded({ runId, status: "FAILED" }),
     ].map(({ message }) => message)
     assert.deepStrictEqual(said, [
@@ -43,6 +44,8 @@ describe("a refusal", () => {
       "The idempotency key was used for another start before",
       "The message was not sent: its name is empty",
       "Run run_1 has 100 messages that no node has taken; send this one again once a node has " +
+        "taken one",
+      "Workflow wf_1 has 1000 signals that no run waits for; send this one again once a run has " +
         "taken one",
       "Run run_1 has already ended: FAILED",
     ])

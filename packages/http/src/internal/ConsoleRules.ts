@@ -44,6 +44,7 @@ const ofAccount = {
     addNode: rule("editor", "workflow", "Changing a workflow"),
     validate: rule("viewer", "workflow", "Validating a workflow"),
     evaluate: rule("editor", "evaluate", "Computing an expression"),
+    signal: rule("editor", "workflow", "Sending a signal to a workflow"),
     live: rule("viewer", "workflow", "Watching a workflow"),
   },
   triggers: {

@@ -10,6 +10,7 @@ import { CurrentLimits, failuresRead, problemsListed } from "@millrace/core/doma
 import { dayMillis, dayOf } from "@millrace/core/domain/Timestamp"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
 import { WorkflowNotFound } from "@millrace/core/engine/Refusals"
+import { Signals } from "@millrace/core/engine/Signals"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -163,7 +164,23 @@ const makeReads = Effect.gen(function* () {
 /** What changes workflows, and tells those who have them open. */
 const makeWrites = Effect.fnUntraced(function* ({ changed }: OpenWorkflows.OpenWorkflows) {
   const workflows = yield* Workflows
+  const signals = yield* Signals
   return {
+    signal: ({
+      account,
+      headers,
+      params: { id, name },
+      payload: { correlation, payload = null },
+    }) =>
+      Effect.map(
+        signals.send(account, WorkflowId.make(id), {
+          name,
+          correlation,
+          payload,
+          idempotencyKey: headers["idempotency-key"],
+        }),
+        (value) => ({ value }),
+      ),
     create: ({ account, payload }) =>
       Effect.map(workflows.create(account, contentOf(payload)), answerNew),
     update: Effect.fnUntraced(function* (call) {

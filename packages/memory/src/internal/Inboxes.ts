@@ -6,6 +6,8 @@
 import type { RunId } from "@millrace/core/domain/Id"
 import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Message, NewMessage } from "@millrace/core/domain/Message"
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
+import { isCorrelated, signalOf } from "@millrace/core/domain/WorkflowSignal"
 import { never, type Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InboxRequest, TakenMessage } from "@millrace/core/ports/RunStore"
 
@@ -48,6 +50,15 @@ export class Inboxes {
       const entry = this.#inboxes.get(run)?.[number - 1]
       if (entry !== undefined) entry.takenBy = nodeId
     }
+  }
+
+  /** Takes out the signals to the workflow that no node has taken. */
+  takeOut(run: RunId): ReadonlyArray<NewWorkflowSignal> {
+    const left = (this.#inboxes.get(run) ?? []).filter(
+      ({ message, takenBy }) => takenBy === null && isCorrelated(message),
+    )
+    for (const entry of left) entry.takenBy = ""
+    return left.map(({ id, message }) => signalOf({ ...message, id }))
   }
 
   read({ after, held, runId }: InboxRequest, now: Timestamp): ReadonlyArray<Message> {

@@ -41,6 +41,7 @@ import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { activityOf } from "./RunActivity.ts"
 import { runFilter } from "./RunFilter.ts"
+import { type Send, Signals } from "./Signals.ts"
 import * as Timeline from "./Timeline.ts"
 import { StoredTriggers, type Triggers } from "./StoredTriggers.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
@@ -97,6 +98,7 @@ class Runs {
   readonly places = new Places()
   readonly books = new Books()
   readonly inboxes = new Inboxes()
+  readonly signals: Signals
   readonly #workflows: Drawings
   readonly #triggers: Triggers
   readonly #accounts: Accounts["Service"]
@@ -105,6 +107,8 @@ class Runs {
     this.#workflows = workflows
     this.#triggers = triggers
     this.#accounts = accounts
+    const send: Send = (account, run, message, now) => this.send(account, run, message, now, false)
+    this.signals = new Signals(workflows, this.inboxes, send)
   }
 
   find(account: AccountId, id: RunId): Entry | undefined {
@@ -168,7 +172,7 @@ class Runs {
   /** Applies a commit, or returns why not. */
   commit(commit: RunCommit, now: Timestamp): StaleRun | InsufficientCredits | undefined {
     const { credits = [], events, expected, messages = [], nodeRuns, rewritten, run } = commit
-    const { starts = [], taken = [] } = commit
+    const { signals, starts = [], taken = [] } = commit
     if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
     const known = starts.find((start) => this.entries.has(start.run.id))
     if (known !== undefined) return new StaleRun({ runId: known.run.id })
@@ -188,6 +192,7 @@ class Runs {
     this.inboxes.take(run.id, taken)
     for (const start of starts) this.start(start)
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, now, false)
+    if (signals !== undefined) this.signals.change(entry.run, signals, now)
     return undefined
   }
 
@@ -433,6 +438,8 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     requeue: (runner, ids) => Effect.sync(() => runs.requeue(runner, ids)),
     send: (account, id, message) =>
       Effect.map(now, (millis) => runs.send(account, id, message, millis, true)),
+    signal: (account, workflowId, signal) =>
+      Effect.map(now, (millis) => runs.signals.send(account, workflowId, signal, millis)),
     inboxes: (requests) => Effect.map(now, (millis) => runs.inboxesOf(requests, millis)),
     now,
     endLease: (runner, blocked) => Effect.map(now, (at) => runs.release(runner, blocked, at)),

@@ -46,6 +46,8 @@ export class StoredWorkflows extends Context.Service<StoredWorkflows, Drawings>(
 
 /** The workflows of one store. Mutable. */
 export class Drawings {
+  /** Is called with every workflow that is removed. */
+  onRemove: (id: WorkflowId) => void = () => undefined
   readonly #entries = new Map<WorkflowId, Entry>()
   readonly #timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
 
@@ -73,6 +75,7 @@ export class Drawings {
     const entry = this.#own(account, id)
     if (entry === undefined) return false
     this.#timelineOf(account).remove(entry)
+    this.onRemove(id)
     return this.#entries.delete(id)
   }
 

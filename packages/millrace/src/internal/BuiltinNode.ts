@@ -5,7 +5,7 @@
  * Leaves out: outputs that a node's literals declare, which the builder reads off
  * the call.
  */
-import type { Rule } from "@millrace/nodes/Rules"
+import type { Rule } from "@millrace/core/domain/Rule"
 import type { Step } from "@millrace/nodes/Steps"
 import type { BuiltinNetworkNodes, Plain } from "./BuiltinNetworkNode.ts"
 
@@ -114,13 +114,42 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
       readonly output: unknown
     }
   }
-  /** Waits until a signal is sent to the run, and puts out what it brings. */
+  /** Waits until a signal is sent to the run or its workflow, and puts out what it brings. */
   readonly wait_signal: Plain & {
     readonly inputs: {
       /** Signals of this name are taken; it is a part of the address to which they are sent. */
       readonly name: string
       /** What leaves on `timeout`; so that an edge can end here. */
       readonly input: unknown
+      /**
+       * Signals to the workflow with this correlation are taken, too, such as the number of an
+       * order: whoever sends one need not know the run.
+       */
+      readonly correlation: string
+      /**
+       * A rule for the payload, as that of a condition. A signal that it refuses is left to
+       * another node or run.
+       */
+      readonly filter: {
+        readonly path?: string
+        readonly op?:
+          | "equals"
+          | "notEquals"
+          | "greaterThan"
+          | "greaterOrEqual"
+          | "lessThan"
+          | "lessOrEqual"
+          | "contains"
+          | "startsWith"
+          | "endsWith"
+          | "in"
+          | "exists"
+          | "isEmpty"
+        readonly value?: unknown
+        readonly all?: ReadonlyArray<{ readonly [key: string]: unknown }>
+        readonly any?: ReadonlyArray<{ readonly [key: string]: unknown }>
+        readonly not?: { readonly [key: string]: unknown }
+      }
       /** A JSON Schema of the payload. A signal that does not fit is refused. */
       readonly schema: { readonly [key: string]: unknown }
       /** How long to wait at most, as `for` of a delay; without it, until a signal comes. */

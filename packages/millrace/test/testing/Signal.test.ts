@@ -142,3 +142,103 @@ describe("runs.signal", () => {
     expect((await refusal(run.signal("approved"))).code).toBe("RUN_ENDED")
   })
 })
+
+/** A workflow whose runs wait until their order is paid, and say what they were told. */
+const orders = async (engine: TestEngine<readonly []>, wait: object = {}) => {
+  const { id } = await engine.workflows.create(
+    engine
+      .workflow("Order")
+      .node("in", "request", { fields: [{ name: "order", type: "string" }] })
+      .node("pay", "wait_signal", { name: "paid", correlation: "{{ input }}", ...wait })
+      .node("paid", "response", { name: "paid" })
+      .node("late", "response", { name: "late" })
+      .edge("in.order", "pay.input")
+      .edge("pay.payload", "paid.input")
+      .edge("pay.timeout", "late.input"),
+  )
+  const start = (order: string) => engine.runs.start({ workflowId: id, values: { order } })
+  const pay = (correlation: string, payload: Json, idempotencyKey?: string) => {
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey }
+    return engine.workflows.signal(id, "paid", { correlation, payload }, key)
+  }
+  return { id, start, pay }
+}
+
+describe("workflows.signal", () => {
+  it("finds the run that waits for its correlation, the oldest first", async () => {
+    await using engine = await testEngine({})
+    const { pay, start } = await orders(engine)
+    const [first, second, other] = [await start("17"), await start("17"), await start("18")]
+    expect(await pay("17", "a")).toEqual({ runId: first.id })
+    expect(await pay("17", "b")).toEqual({ runId: second.id })
+    expect(await pay("17", "c")).toEqual({ runId: null })
+    expect((await first.wait()).output).toEqual({ paid: "a" })
+    expect((await second.wait()).output).toEqual({ paid: "b" })
+    expect((await other.nodes())["pay"]!.status).toBe("WAITING")
+  })
+
+  it("is kept where it comes early, for seven days, and taken once", async () => {
+    await using engine = await testEngine({})
+    const { pay, start } = await orders(engine, { timeout: "1 hour" })
+    expect(await pay("17", "early", "payment 17")).toEqual({ runId: null })
+    const run = await start("17")
+    expect((await run.wait()).output).toEqual({ paid: "early" })
+    expect(await pay("17", "again", "payment 17")).toEqual({ runId: run.id })
+    const late = await start("17")
+    await engine.clock.runToEnd()
+    expect((await late.wait()).output).toEqual({ late: "17" })
+    expect(await pay("17", "too early")).toEqual({ runId: null })
+    await engine.clock.advance("7 days")
+    const missed = await start("17")
+    await engine.clock.runToEnd()
+    expect((await missed.wait()).output).toEqual({ late: "17" })
+  })
+
+  it("is left to another run or node where the filter does not let it pass", async () => {
+    await using engine = await testEngine({})
+    const filter = { path: "amount", op: "greaterThan", value: "{{ 5 * 20 }}" }
+    const { pay, start } = await orders(engine, { filter })
+    const run = await start("17")
+    expect(await pay("17", { amount: 100 })).toEqual({ runId: null })
+    expect(await run.signal("paid", { amount: 7 })).toEqual({ runId: run.id, number: 1 })
+    await engine.clock.advance("1 minute")
+    expect((await run.nodes())["pay"]!.status).toBe("WAITING")
+    expect(await pay("17", { amount: 101 })).toEqual({ runId: run.id })
+    expect((await run.wait()).output).toEqual({ paid: { amount: 101 } })
+  })
+
+  it("goes on to the next run where the one that has it ends without taking it", async () => {
+    await using engine = await testEngine({})
+    const { pay, start } = await orders(engine)
+    const [run, next] = [await start("17"), await start("17")]
+    const toRun = run.signal("paid", "to the run")
+    const { runId } = await pay("17", "by its order")
+    await toRun
+    const { output } = await run.wait()
+    const other = await next.nodes()
+    if (runId === run.id && (output as { paid: Json }).paid === "by its order") {
+      expect(other["pay"]!.status).toBe("WAITING")
+    } else expect((await next.wait()).output).toEqual({ paid: "by its order" })
+  })
+
+  it("is refused with a reason, and changes nothing", async () => {
+    await using engine = await testEngine({})
+    const { id, start } = await orders(engine)
+    const run = await start("17")
+    const said = async (call: Promise<unknown>) => {
+      const { code, message } = await refusal(call)
+      return `${code} ${message}`
+    }
+    const { workflows } = engine
+    const long = { correlation: "17", payload: "x".repeat(70_000) }
+    expect(await said(workflows.signal(id, "paid", long))).toMatch(/^INVALID_REQUEST .*65536/)
+    expect(await said(workflows.signal("wf_none", "paid", { correlation: "17" }))).toMatch(
+      /^WORKFLOW_NOT_FOUND /,
+    )
+    for (let i = 0; i < 1_000; i++) await workflows.signal(id, "paid", { correlation: `${i}!` })
+    expect(await said(workflows.signal(id, "paid", { correlation: "no" }))).toMatch(
+      /^SIGNALS_FULL Workflow wf_\S+ has 1000 signals that no run waits for/,
+    )
+    expect((await run.nodes())["pay"]!.status).toBe("WAITING")
+  })
+})

@@ -8,9 +8,10 @@ import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Schema } from "effect"
-import { compileRule, isHeldBy, RuleInput } from "../Rules.ts"
-import type { Job } from "./Work.ts"
-import { carriedOut } from "./Work.ts"
+import { compileRule, isHeldBy } from "@millrace/core/domain/Rule"
+import type { Job } from "@millrace/core/domain/Work"
+import { RuleInput } from "../Rules.ts"
+import { carriedOut } from "./ComputePermit.ts"
 
 interface Ways {
   readonly true?: JsonValue

@@ -9,8 +9,8 @@ import type { Json } from "@millrace/core/domain/Json"
 import { csvRows } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
 import { parse } from "csv-parse"
-import type { Job, Work } from "./Work.ts"
-import { slice } from "./Work.ts"
+import type { Job, Work } from "@millrace/core/domain/Work"
+import { slice } from "@millrace/core/domain/Work"
 
 export interface CsvOptions {
   /** True: the first row has the names of the columns. */

@@ -7,7 +7,7 @@ import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Schema } from "effect"
 import { carryOut, StepsInput } from "../Steps.ts"
-import { carriedOut } from "./Work.ts"
+import { carriedOut } from "./ComputePermit.ts"
 
 /** `list`: performs steps over an array. */
 export const list = define({

@@ -10,8 +10,9 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import { Schema } from "effect"
 import { readCsv } from "./CsvText.ts"
 import { readJson } from "./JsonText.ts"
-import type { Job } from "./Work.ts"
-import { carriedOut, operationsOf } from "./Work.ts"
+import type { Job } from "@millrace/core/domain/Work"
+import { operationsOf } from "@millrace/core/domain/Work"
+import { carriedOut } from "./ComputePermit.ts"
 import { readXml } from "./XmlText.ts"
 
 const modes = ["json", "csv", "xml"] as const

@@ -14,10 +14,11 @@ import { hasIdShape, isReserved } from "@millrace/core/graph/GraphId"
 import { Schema } from "effect"
 import type { Issue } from "./Checked.ts"
 import { below, checked, issue, unknownKeys } from "./Checked.ts"
-import type { Rule } from "../Rules.ts"
-import { compileRule, isHeldBy, problemsOfRule, ruleJsonSchema } from "../Rules.ts"
-import type { Job } from "./Work.ts"
-import { carriedOut } from "./Work.ts"
+import type { Rule } from "@millrace/core/domain/Rule"
+import { compileRule, isHeldBy } from "@millrace/core/domain/Rule"
+import type { Job } from "@millrace/core/domain/Work"
+import { problemsOfRule, ruleJsonSchema } from "../Rules.ts"
+import { carriedOut } from "./ComputePermit.ts"
 
 /** A case of a switch node. */
 export interface Case {

@@ -8,7 +8,7 @@ import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
 import { fill, problemsOfLiteral, TemplateInput } from "../Template.ts"
-import { carriedOut } from "./Work.ts"
+import { carriedOut } from "./ComputePermit.ts"
 
 /** `transform`: fills a template. */
 export const transform = define({

@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject, Json } from "@millrace/core/domain/Json"
-import { signalNameLength } from "@millrace/core/domain/Limits"
+import { correlationLength, signalNameLength } from "@millrace/core/domain/Limits"
 import { signalMessage } from "@millrace/core/domain/Message"
 import { millisOf } from "@millrace/core/domain/NodePolicy"
 import type { KnownInputs } from "@millrace/core/domain/NodeType"
@@ -18,6 +18,7 @@ import { wait } from "../Delay.ts"
 import { checked } from "./Checked.ts"
 import { failure } from "./HttpAnswer.ts"
 import { problemOfValue, problemsOfSchema } from "./JsonSchema.ts"
+import { RuleInput } from "../Rules.ts"
 
 const Name = Schema.String.check(
   Schema.isMinLength(1),
@@ -25,6 +26,15 @@ const Name = Schema.String.check(
 ).annotate({
   description:
     "Signals of this name are taken; it is a part of the address to which they are sent.",
+})
+
+const Correlation = Schema.String.check(
+  Schema.isMinLength(1),
+  Schema.isMaxLength(correlationLength),
+).annotate({
+  description:
+    "Signals to the workflow with this correlation are taken, too, such as the number of an " +
+    "order: whoever sends one need not know the run.",
 })
 
 /** What is wrong with a signal's payload, as a clause. */
@@ -42,7 +52,8 @@ export const waitSignal = define({
   key: "wait_signal",
   effects: "reads",
   name: "Wait for a signal",
-  description: "Waits until a signal is sent to the run, and puts out what it brings.",
+  description:
+    "Waits until a signal is sent to the run or its workflow, and puts out what it brings.",
   category: "flow",
   icon: "hourglass",
   waitsForSignal: true,
@@ -51,6 +62,14 @@ export const waitSignal = define({
     name: Name,
     input: Schema.optionalKey(
       Json.annotate({ description: "What leaves on `timeout`; so that an edge can end here." }),
+    ),
+    correlation: Schema.optionalKey(Correlation),
+    filter: Schema.optionalKey(
+      RuleInput.annotate({
+        description:
+          "A rule for the payload, as that of a condition. A signal that it refuses is left to " +
+          "another node or run.",
+      }),
     ),
     schema: Schema.optionalKey(
       checked<JsonObject>(problemsOfSchema, {
@@ -72,7 +91,7 @@ export const waitSignal = define({
     inputs: { name: "approved", timeout: "3 days" },
     outputs: { payload: { by: "ada" } },
   },
-  run: ({ input = null, name, schema = {}, timeout }) =>
+  run: ({ correlation, filter, input = null, name, schema = {}, timeout }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
       if (node.message !== undefined) {
@@ -84,6 +103,10 @@ export const waitSignal = define({
       if (node.resumed !== undefined) return { timeout: input }
       const now = yield* Clock.currentTimeMillis
       const until = timeout === undefined ? {} : { until: now + millisOf(timeout)! }
-      return yield* node.suspend({ for: signalMessage(name), ...until }, null)
+      const which = {
+        ...(correlation === undefined ? {} : { correlation }),
+        ...(filter === undefined ? {} : { filter: filter as JsonObject }),
+      }
+      return yield* node.suspend({ for: signalMessage(name), ...which, ...until }, null)
     }),
 })

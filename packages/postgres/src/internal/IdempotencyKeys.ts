@@ -6,18 +6,14 @@
  */
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import type { RunStore } from "@millrace/core/ports/RunStore"
-import { Effect, Option, Schedule, type Scope } from "effect"
+import { Effect, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
 import type { DatabasePort } from "./DatabaseError.ts"
 import * as Rows from "./Rows.ts"
 
 /** The database's clock: the time now, even if the statement has waited for a lock. */
 export const nowMillis = millisOf("clock_timestamp()")
-
-/** How many expired keys one statement removes at most. */
-const removedAtOnce = 10_000
 
 /** The method of the port that finds the run of a key, unless the key has expired. */
 export const make = (sql: SqlClient) =>
@@ -31,25 +27,3 @@ export const make = (sql: SqlClient) =>
         (rows) => Option.fromUndefinedOr(rows[0]),
       ),
   }) satisfies Partial<DatabasePort<RunStore["Service"]>>
-
-/** Removes some expired keys, and returns how many. */
-const removeSome = (sql: SqlClient): Effect.Effect<number, SqlError> =>
-  Effect.map(
-    sql.unsafe(`
-      DELETE FROM start_keys WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM start_keys WHERE expires_at <= ${nowMillis}
-        ORDER BY expires_at LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
-      )) RETURNING 1`),
-    (rows) => rows.length,
-  )
-
-/** Removes expired keys every ten minutes, until the scope closes. */
-export const keepTidy = (sql: SqlClient): Effect.Effect<void, never, Scope.Scope> =>
-  removeSome(sql).pipe(
-    Effect.repeat({ while: (count) => count === removedAtOnce }),
-    Effect.catch((error) => Effect.logWarning("could not remove expired idempotency keys", error)),
-    Effect.delay("10 minutes"),
-    Effect.repeat(Schedule.forever),
-    Effect.forkScoped,
-    Effect.asVoid,
-  )

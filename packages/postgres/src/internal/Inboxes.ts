@@ -96,7 +96,7 @@ export const sendWithin = (
   account: AccountId,
   id: RunId,
   message: NewMessage,
-): Effect.Effect<void, SqlError> => Effect.asVoid(append(sql, account, id, message, false))
+): Effect.Effect<SendResult, SqlError> => append(sql, account, id, message, false)
 
 const readStatement = `
 WITH wanted AS MATERIALIZED (

@@ -1,9 +1,11 @@
 /**
- * Commits that start runs or send messages to other runs: several statements in one transaction.
+ * Commits that start runs, send messages to other runs, or change the waits for signals to the
+ * workflow: several statements in one transaction.
  *
  * Guarantees: all of a commit is written, or nothing. A commit locks the credit account first, then
- * the rows of all its runs in the order of their ids, so two commits cannot deadlock. Leaves out:
- * other commits.
+ * what its waits are about, then the rows of all its runs in the order of their ids, so two commits
+ * cannot deadlock. The exception is a signal that it passes on to another run; then the database
+ * refuses one of the two, and it is tried again. Leaves out: other commits.
  */
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
@@ -15,10 +17,11 @@ import * as Inboxes from "./Inboxes.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
+import * as Signals from "./Signals.ts"
 
 /** True for a commit that needs more than one statement. */
-export const hasOutbox = ({ messages = [], starts = [] }: RunCommit): boolean =>
-  messages.length > 0 || starts.length > 0
+export const hasOutbox = ({ messages = [], signals, starts = [] }: RunCommit): boolean =>
+  messages.length > 0 || starts.length > 0 || signals !== undefined
 
 const insertOf = ({ credits = [], definition, nodeRuns = [], run }: StartedRun): RunCommit => ({
   expected: { _tag: "New", definition },
@@ -39,6 +42,7 @@ const lock = Effect.fnUntraced(function* (
   if (accounts.length > 0) {
     yield* sql`SELECT FROM credit_accounts WHERE account_id = ${accounts[0]!} FOR UPDATE`
   }
+  yield* Signals.lock(sql, commit)
   const ids = [commit.run.id, ...(commit.messages ?? []).map(({ runId }) => runId)].map(Rows.text)
   yield* sql`SELECT FROM runs r JOIN unnest(${[...new Set(ids)].toSorted()}::text[]) AS w (id)
     ON r.id = w.id ORDER BY r.id FOR UPDATE OF r`
@@ -62,6 +66,7 @@ export const write = (
       for (const { message, runId } of commit.messages ?? []) {
         yield* Inboxes.sendWithin(sql, commit.run.accountId, runId, message)
       }
+      yield* Signals.change(sql, commit)
     }),
   )
 }

@@ -12,6 +12,7 @@ import { type Context, Effect, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { dueAtOnce } from "./ClaimStatement.ts"
 import { databasePort } from "./DatabaseError.ts"
+import * as ExpiredRows from "./ExpiredRows.ts"
 import * as Inboxes from "./Inboxes.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Quarantine from "./Quarantine.ts"
@@ -21,6 +22,7 @@ import * as RunCredits from "./RunCredits.ts"
 import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
+import * as Signals from "./Signals.ts"
 import * as Statements from "./Statements.ts"
 import * as UsageChanges from "./UsageChanges.ts"
 import { WrittenRuns } from "./WrittenRuns.ts"
@@ -115,11 +117,13 @@ const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
-  yield* IdempotencyKeys.keepTidy(sql)
+  yield* ExpiredRows.keepTidy(sql, "start_keys")
+  yield* ExpiredRows.keepTidy(sql, "workflow_signals")
   return databasePort<RunStore["Service"]>("RunStore", {
     ...RunClaims.make(sql),
     ...RunRecords.make(sql),
     ...Inboxes.make(sql),
+    ...Signals.make(sql),
     ...IdempotencyKeys.make(sql),
     commit: yield* makeCommit(sql),
     claim: yield* makeClaim(sql),

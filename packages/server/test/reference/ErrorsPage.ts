@@ -25,6 +25,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   RUN_ENDED: "The run has ended, so it can neither be canceled nor get a signal.",
   INBOX_FULL:
     "The run has 100 signals that no node has taken. Send again once a node has taken one.",
+  SIGNALS_FULL:
+    "The workflow has 1,000 signals for which no run waits. Send again once a run has taken one.",
   APPROVAL_NOT_FOUND: "The run has no node of this id that asks a person.",
   APPROVAL_OVER:
     "Somebody has decided already, the time is over, or the link was passed on. The sentence " +

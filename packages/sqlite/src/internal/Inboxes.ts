@@ -6,6 +6,8 @@
 import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Message, NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
+import { isCorrelated, signalOf } from "@millrace/core/domain/WorkflowSignal"
 import { never } from "@millrace/core/domain/Timestamp"
 import type { Inbox, InboxRequest, TakenMessage } from "@millrace/core/ports/RunStore"
 import type { Connection } from "./SqliteConnection.ts"
@@ -58,6 +60,28 @@ export const take = (db: Connection, run: number, taken: ReadonlyArray<TakenMess
   for (const { nodeId, number } of taken) {
     db.run(`UPDATE messages SET taken_by = ? WHERE run = ? AND number = ?`, nodeId, run, number)
   }
+}
+
+interface LeftRow extends MessageRow {
+  readonly id: string
+}
+
+const leftStatement = `SELECT number, id, message FROM messages
+  WHERE run = ? AND taken_by IS NULL ORDER BY number`
+
+/** Takes out the signals to the workflow that no node of a run has taken. */
+export const takeOut = (db: Connection, run: number): ReadonlyArray<NewWorkflowSignal> => {
+  const left = db
+    .query<LeftRow>(leftStatement, run)
+    .all()
+    .map(({ id, message }) => ({ ...(JSON.parse(message) as Message), id }))
+    .filter(isCorrelated)
+  take(
+    db,
+    run,
+    left.map(({ number }) => ({ number, nodeId: "" })),
+  )
+  return left.map(signalOf)
 }
 
 interface MessageRow extends Numbered {

@@ -3,13 +3,15 @@
  *
  * Guarantees: a commit is checked before it writes. Leaves out: the transaction around it.
  */
-import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Definition, Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
-import type { RunCommit, SendResult } from "@millrace/core/ports/RunStore"
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
+import { messageOf } from "@millrace/core/domain/WorkflowSignal"
+import type { RunCommit, SendResult, SignalResult } from "@millrace/core/ports/RunStore"
 import { StaleRun } from "@millrace/core/ports/RunStore"
 import * as Books from "./Books.ts"
 import type { Connection } from "./SqliteConnection.ts"
@@ -18,6 +20,7 @@ import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Inboxes from "./Inboxes.ts"
 import * as RunEnds from "./RunEnds.ts"
 import * as RunRows from "./RunRows.ts"
+import * as Signals from "./Signals.ts"
 
 type Standing = Pick<
   RunRows.RunRow,
@@ -92,7 +95,7 @@ export const commit = (
   now: Timestamp,
 ): StaleRun | InsufficientCredits | undefined => {
   const { clearsLosses = false, credits = [], expected, messages = [], run } = given
-  const { deliveries, starts = [], taken = [] } = given
+  const { deliveries, signals, starts = [], taken = [] } = given
   const { accountId } = run
   const known = numberOf(db, given)
   if (known === undefined && !isNew(db, given, now)) return new StaleRun({ runId: run.id })
@@ -116,9 +119,29 @@ export const commit = (
     Books.move(db, accountId, start.run.id, start.credits ?? [])
   }
   for (const { message, runId } of messages) send(db, accountId, runId, message, now, false)
+  if (signals !== undefined) {
+    Signals.change(withinOf(db, now), run, signals, Inboxes.takeOut(db, number))
+  }
   Deliveries.insert(db, deliveries, now)
   return undefined
 }
+
+/** Signals are delivered as messages of other runs are: they count in no inbox. */
+const withinOf = (db: Connection, now: Timestamp): Signals.Within => ({
+  db,
+  now,
+  deliver: (account, run, signal) =>
+    send(db, account, run, messageOf(signal), now, false)._tag === "Sent",
+})
+
+/** Gives a signal to a run of the workflow that waits for it, or keeps it. */
+export const signal = (
+  db: Connection,
+  account: AccountId,
+  workflowId: WorkflowId,
+  sent: NewWorkflowSignal,
+  now: Timestamp,
+): SignalResult => Signals.send(withinOf(db, now), account, workflowId, sent)
 
 /** Appends a message to a run's inbox, and wakes the run if it is parked. */
 export const send = (

@@ -36,6 +36,8 @@ const make = (db: Connection): RunStore["Service"] => {
     requeue: (runner, ids) => write("requeue", () => RunClaims.requeue(db, runner, ids)),
     send: (account, id, message) =>
       write("send", (now) => RunCommits.send(db, account, id, message, now, true)),
+    signal: (account, workflowId, signal) =>
+      write("signal", (now) => RunCommits.signal(db, account, workflowId, signal, now)),
     inboxes: (requests) =>
       read("inboxes", (now) =>
         requests

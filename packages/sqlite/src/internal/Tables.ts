@@ -317,6 +317,34 @@ DROP INDEX runs_queued;
 CREATE INDEX runs_queued ON runs (account_id, place, id, workflow_id) WHERE place IS NOT NULL;
 `
 
+// What may hold U+0000 is in JSON. A signal that a run has keeps its row, if its sender may
+// repeat it.
+const signalTables = `
+CREATE TABLE signal_waits (
+  number INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL,
+  workflow_id TEXT NOT NULL,
+  key TEXT NOT NULL,
+  filter TEXT,
+  until INTEGER NOT NULL
+) STRICT;
+CREATE INDEX signal_waits_by_key ON signal_waits (workflow_id, key, number);
+CREATE INDEX signal_waits_of_run ON signal_waits (run_id);
+CREATE TABLE workflow_signals (
+  number INTEGER PRIMARY KEY,
+  workflow_id TEXT NOT NULL REFERENCES workflows (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  key TEXT NOT NULL,
+  run_id TEXT,
+  expires_at INTEGER NOT NULL,
+  signal TEXT NOT NULL,
+  UNIQUE (workflow_id, id)
+) STRICT;
+CREATE INDEX workflow_signals_kept ON workflow_signals (workflow_id, key, number)
+  WHERE run_id IS NULL;
+CREATE INDEX workflow_signals_expired ON workflow_signals (expires_at);
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -336,6 +364,7 @@ export const versions: ReadonlyArray<string> = [
   runEnds,
   runOrder,
   childIndex,
+  signalTables,
 ]
 
 /**

@@ -10,6 +10,7 @@ import type { Clock } from "effect"
 import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
+import { problemOfCorrelation } from "../../domain/WorkflowSignal.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { frozenCopy } from "../../domain/Json.ts"
 import { largeIn } from "../../domain/LargeValue.ts"
@@ -154,7 +155,12 @@ const added = (before: MicroCredits | null, credits: number): MicroCredits => {
   throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
 }
 
-const problemOfWait = ({ for: name, until }: Wait): string | undefined => {
+const problemOfWait = ({ correlation, filter, for: name, until }: Wait): string | undefined => {
+  const { length } = filter === undefined ? "" : JSON.stringify(filter)
+  if (length > stateLength)
+    return `its filter has ${length} characters; the limit is ${stateLength}`
+  const problem = correlation === undefined ? undefined : problemOfCorrelation(correlation)
+  if (problem !== undefined) return problem
   if (until !== undefined && !Number.isFinite(until)) return `${until} is no time`
   if (name !== undefined) return problemOfName(name)
   return until === undefined ? "it waits for nothing: it needs until, for, or both" : undefined
@@ -185,7 +191,7 @@ const suspend: CurrentNode["Service"]["suspend"] = (wait, state, starts = []) =>
     return Effect.die(new Error(`cannot be suspended: ${kept.failure}`))
   }
   const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
-  return Effect.die(new Suspension({ until, for: wait.for }, kept.success, starts))
+  return Effect.die(new Suspension({ ...wait, until }, kept.success, starts))
 }
 
 /** The outcome of an attempt without secrets. */
@@ -197,7 +203,12 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
       return { ...outcome, error: secrets.sentence(outcome.error) }
     case "Suspended": {
       const { starts, state, wait } = outcome
-      const name = wait.for === undefined ? {} : { for: secrets.text(wait.for) }
+      const { correlation, filter } = wait
+      const name = {
+        ...(wait.for === undefined ? {} : { for: secrets.text(wait.for) }),
+        ...(correlation === undefined ? {} : { correlation: secrets.text(correlation) }),
+        ...(filter === undefined ? {} : { filter: secrets.json(filter) }),
+      }
       const children = starts.map((each) => {
         const values = secrets.json(each.run.values)
         const nodeRuns = each.nodeRuns?.map((row) => ({

@@ -17,11 +17,18 @@ import { childrenOf } from "../../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
 import { ofNode } from "../../domain/RunEvent.ts"
 import type { RunId } from "../../domain/Id.ts"
-import type { ChildEnd } from "../../domain/Message.ts"
-import { cancelMessage, childMessage } from "../../domain/Message.ts"
+import type { ChildEnd, Message } from "../../domain/Message.ts"
+import { cancelMessage, childEndOf, childMessage } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
+import { isCorrelated, signalWaitsOf } from "../../domain/WorkflowSignal.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import type { RunCommit, SentMessage, StartedRun, TakenMessage } from "../../ports/RunStore.ts"
+import type {
+  RunCommit,
+  SentMessage,
+  StartedRun,
+  TakenMessage,
+  WaitsChanged,
+} from "../../ports/RunStore.ts"
 import type { Charge } from "./Billing.ts"
 import { billOf, heldBefore, reservesEstimate } from "./Billing.ts"
 
@@ -49,6 +56,10 @@ const withoutLargeValues = (row: NodeRow): NodeRow => {
   return placed.length === 0 ? row : { ...row, ...ports, largeValues: placed }
 }
 
+const isSameJson = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
+  left.length === right.length &&
+  (left.length === 0 || JSON.stringify(left) === JSON.stringify(right))
+
 const noLarge = { hasLarge: false }
 
 /** Gathers one commit of a run on top of its last committed row. */
@@ -65,6 +76,9 @@ export class CommitBuilder {
   readonly #starts: Array<StartedRun> = []
   readonly #messages: Array<SentMessage> = []
   #seen: number | undefined
+  #signals: WaitsChanged | undefined
+  /** True if a node takes a signal to the workflow: the store has closed one of the waits then. */
+  #takesSignal = false
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
   #extra: MicroCredits = 0
 
@@ -109,8 +123,11 @@ export class CommitBuilder {
   }
 
   /** A node takes a message. */
-  take(taken: TakenMessage): void {
-    this.#taken.push(taken)
+  take(message: Message, { id: nodeId }: Pick<GraphNode, "id">): void {
+    this.#taken.push({ number: message.number, nodeId })
+    if (isCorrelated(message)) this.#takesSignal = true
+    const end = childEndOf(message)
+    if (end !== undefined) this.#run.childCredits += end.credits
   }
 
   /** A node starts runs, whose parent is this run. */
@@ -126,11 +143,6 @@ export class CommitBuilder {
   /** The runs that nodes wanted to start are not started. */
   withoutStarts(): void {
     this.#starts.length = 0
-  }
-
-  /** A child has ended, and a node takes note of it. */
-  addChild({ credits }: ChildEnd): void {
-    this.#run.childCredits += credits
   }
 
   /** Nobody waits for these children any more, so they are canceled. */
@@ -170,6 +182,17 @@ export class CommitBuilder {
     this.#run.waiting = waiting
   }
 
+  /**
+   * Says which signals to the workflow the run waits for. If it is halted, it takes no more;
+   * `isStray`: it has some that no node of it waits for.
+   */
+  changeSignalWaits(isHalted: boolean, isStray: boolean): void {
+    const before = signalWaitsOf(this.#before)
+    const waits = isHalted ? [] : signalWaitsOf(this.#run)
+    const isSame = !isStray && !this.#takesSignal && isSameJson(before, waits)
+    this.#signals = isSame ? undefined : { waits, before }
+  }
+
   /** The run is not parked: its owner goes on with it. */
   keep(): void {
     this.#run.dueAt = null
@@ -192,6 +215,7 @@ export class CommitBuilder {
     other.#events.push(...this.#events)
     other.#charges.push(...this.#charges)
     other.#taken.push(...this.#taken)
+    other.#takesSignal = this.#takesSignal
     other.#starts.push(...this.#starts)
     other.#messages.push(...this.#messages)
     return other
@@ -241,6 +265,7 @@ export class CommitBuilder {
     this.#run.output = this.#state.hasLarge ? withoutLarge(output, "/output", placed) : output
     if (placed.length > 0) this.#run.largeValues = placed
     Object.assign(this.#run, { status, error, finishedAt: this.#now, dueAt: null })
+    this.changeSignalWaits(true, false)
     this.cancelChildren(childrenOf(this.#run))
     this.#tellParent(status, error)
     const type = endEvents[status]
@@ -279,6 +304,7 @@ export class CommitBuilder {
       deliveries: this.#run.webhook === null ? [] : this.#deliveries(),
       ...(this.#starts.length === 0 ? {} : { starts: this.#starts }),
       ...(this.#messages.length === 0 ? {} : { messages: this.#messages }),
+      ...(this.#signals === undefined ? {} : { signals: this.#signals }),
     }
   }
 

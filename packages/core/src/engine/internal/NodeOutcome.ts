@@ -227,8 +227,12 @@ const end = (
       return fail(progress, change, started, outcome)
     case "Suspended": {
       const { attempt, starts, state } = outcome
-      const { for: name, until = never } = outcome.wait
-      const named = name === undefined ? {} : { for: name }
+      const { correlation, filter, for: name, until = never } = outcome.wait
+      const named = {
+        ...(name === undefined ? {} : { for: name }),
+        ...(correlation === undefined ? {} : { correlation }),
+        ...(filter === undefined ? {} : { filter }),
+      }
       const children = [...(started.children ?? []), ...starts.map(({ run }) => run.id)]
       const more = children.length === 0 ? {} : { children }
       change.start(starts)

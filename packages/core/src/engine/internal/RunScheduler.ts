@@ -308,8 +308,9 @@ export class RunScheduler {
   }
 
   /** Whoever has room may execute the runs that a step has started or woken. */
-  #announce({ commit: { messages, starts } }: Step): void {
-    if (messages !== undefined || starts !== undefined) this.#fork(this.#look)
+  #announce({ commit: { messages, signals, starts } }: Step): void {
+    const isMore = messages !== undefined || starts !== undefined || signals !== undefined
+    if (isMore) this.#fork(this.#look)
   }
 
   /** Goes on with a run whose last step is stored. */

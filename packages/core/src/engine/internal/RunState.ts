@@ -78,6 +78,8 @@ export interface RunState {
   seen: number
   /** The messages that no node has taken, in order. */
   inbox: ReadonlyArray<Message>
+  /** The numbers of those that the last step has given back to the workflow. */
+  returned: ReadonlyArray<number>
   /** Messages that nodes have taken and may still be called with, by number. */
   readonly held: Map<number, Message>
   readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
@@ -118,6 +120,14 @@ export const receive = (progress: RunState, messages: ReadonlyArray<Message>): v
   progress.seen = unknown.at(-1)!.number
 }
 
+/** Forgets the messages that other runs have now; the step that gave them back is stored. */
+export const forgetReturned = (progress: RunState): void => {
+  const { inbox, returned } = progress
+  if (returned.length === 0) return
+  progress.inbox = inbox.filter(({ number }) => !returned.includes(number))
+  progress.returned = []
+}
+
 /** Where a run stands, from what is stored of it. */
 export const resume = (
   record: RunRecord,
@@ -146,6 +156,7 @@ export const resume = (
     priorAttempts: new Map(),
     seen: 0,
     inbox: [],
+    returned: [],
     held: new Map(),
     responses: [],
     completed: 0,

@@ -11,6 +11,7 @@ import type { Message } from "../../domain/Message.ts"
 import { childEndOf } from "../../domain/Message.ts"
 import type { WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
+import { endsWait, isCorrelated, signalWaitsOf } from "../../domain/WorkflowSignal.ts"
 import { hasResponse, responseOf, resultOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { RunCommit } from "../../ports/RunStore.ts"
@@ -23,6 +24,7 @@ import type { RunState, Started } from "./RunState.ts"
 import {
   activeOf,
   endedBy,
+  forgetReturned,
   isCanceledByParent,
   isHalted,
   isListening,
@@ -121,7 +123,7 @@ const wake = (
 
 /** True if this message ends the wait. A message that came too late does not. */
 const isEndedBy = (wait: WaitingNode, message: Message): boolean => {
-  if (wait.for !== message.name || message.at > wait.due) return false
+  if (message.at > wait.due || !endsWait(wait, message)) return false
   const end = childEndOf(message)
   return end === undefined || wait.children?.some((id) => id === end.runId) === true
 }
@@ -137,11 +139,8 @@ const firstEndedBy = (waits: Iterable<WaitingNode>, message: Message): WaitingNo
 }
 
 const take = (progress: RunState, change: CommitBuilder, ordinal: number, message: Message) => {
-  const { number } = message
-  progress.held.set(number, message)
-  change.take({ number, nodeId: progress.graph.nodes[ordinal]!.id })
-  const end = childEndOf(message)
-  if (end !== undefined) change.addChild(end)
+  progress.held.set(message.number, message)
+  change.take(message, progress.graph.nodes[ordinal]!)
 }
 
 /** Gives each message that nobody has taken to a node that waits for it. */
@@ -333,7 +332,8 @@ const whenUnseen = (
   options: StepOptions,
   decided: StepDecision,
 ): Step["unseen"] => {
-  if (decided.missed.length === 0 && !isListening(progress)) return undefined
+  const isSignaled = signalWaitsOf(progress.run).length > 0
+  if (decided.missed.length === 0 && !isSignaled && !isListening(progress)) return undefined
   const spare = change.fork()
   const { run } = progress
   const again = new Map(progress.again)
@@ -344,6 +344,14 @@ const whenUnseen = (
     receive(progress, messages)
     return reconsider(progress, spare, now, options, decided)
   }
+}
+
+/** Says which signals to the workflow the run waits for, and gives back what it cannot use. */
+const giveBack = (progress: RunState, change: CommitBuilder): void => {
+  const { inbox } = progress
+  const stray = inbox.length === 0 ? inbox : inbox.filter(isCorrelated)
+  change.changeSignalWaits(isHalted(progress), stray.length > 0)
+  progress.returned = stray.map(({ number }) => number)
 }
 
 /** Adds the entries for the ledger and makes the commit of a step. */
@@ -361,6 +369,7 @@ const finishStep = (
   if (progress.frontier.finished || (halted && progress.running.size === 0)) {
     finish(progress, change, decided)
   } else parkOrKeep(progress, change, now, options)
+  giveBack(progress, change)
   const commit = change.commit()
   progress.run = commit.run
   for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
@@ -430,6 +439,7 @@ export const decideStep = (
   options: StepOptions,
 ): Step => {
   const change = new CommitBuilder(progress.run, at, progress)
+  forgetReturned(progress)
   if (progress.run.status === "QUEUED") change.begin()
   let expired = false
   for (const signal of signals) {

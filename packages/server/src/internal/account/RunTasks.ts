@@ -27,7 +27,7 @@ const explain = (url: string, error: unknown): string => {
 }
 
 /** What the server answers. */
-const ask = <A>({ apiKey, url }: Session, operation: (client: Client) => Promise<A>) =>
+export const ask = <A>({ apiKey, url }: Session, operation: (client: Client) => Promise<A>) =>
   Effect.tryPromise({
     try: () =>
       operation(
@@ -41,7 +41,7 @@ const ask = <A>({ apiKey, url }: Session, operation: (client: Client) => Promise
   })
 
 /** What `--data`, or another flag, means: JSON, or a file with JSON behind an `@`. */
-const readData = Effect.fnUntraced(function* (typed: string, flag = "--data") {
+export const readData = Effect.fnUntraced(function* (typed: string, flag = "--data") {
   const path = typed.startsWith("@") ? typed.slice(1) : undefined
   const text =
     path === undefined

@@ -26,6 +26,7 @@ import { serve } from "./ServeCommand.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
 import { version } from "../Version.ts"
 import { webhooks } from "./WebhooksCommand.ts"
+import { workflows } from "./WorkflowsCommand.ts"
 
 /** The whole command, with its subcommands. */
 export const command = Command.make("millrace").pipe(
@@ -36,6 +37,7 @@ export const command = Command.make("millrace").pipe(
     open,
     nodes,
     runs,
+    workflows,
     keys,
     accounts,
     credits,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
-import { parsePath, valueAt } from "../src/Path.ts"
-import { json } from "./TestNode.ts"
+import { parsePath, valueAt } from "@millrace/core/domain/Path"
+
+const json = (text: string) => JSON.parse(text) as Json
 
 const at = (root: Json, text: string) => {
   const path = parsePath(text)

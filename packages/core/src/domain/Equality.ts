@@ -4,7 +4,7 @@
  * Guarantees: the order of an object's keys does not matter, the order of an array's elements
  * does; `1` and `"1"` differ. It does not recurse, so a deep value cannot overflow the stack.
  */
-import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import type { Json, JsonObject } from "./Json.ts"
 import type { Work } from "./Work.ts"
 import { itemsPerOperation, operationsOf } from "./Work.ts"
 

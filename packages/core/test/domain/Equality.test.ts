@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
-import { isSame as isSameCounted } from "../src/internal/Equality.ts"
-import { Work } from "../src/internal/Work.ts"
-import { json } from "./TestNode.ts"
+import { isSame as isSameCounted } from "@millrace/core/domain/Equality"
+import { Work } from "@millrace/core/domain/Work"
+
+const json = (text: string) => JSON.parse(text) as Json
 
 const isSame = (left: Json, right: Json) =>
   isSameCounted(left, right, new Work(Number.POSITIVE_INFINITY))

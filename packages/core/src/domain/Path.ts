@@ -4,9 +4,9 @@
  * Guarantees: a path reads only own properties of objects and elements of arrays: no prototype, no
  * `length`, no characters of a text. Reading and parsing take linear time. Leaves out: writing.
  */
-import type { Json } from "@millrace/core/domain/Json"
-import { isJsonObject } from "@millrace/core/domain/Json"
-import { pathLength } from "@millrace/core/domain/Limits"
+import type { Json } from "./Json.ts"
+import { isJsonObject } from "./Json.ts"
+import { pathLength } from "./Limits.ts"
 
 /** The keys and indexes to follow, outermost first. */
 export type Path = ReadonlyArray<string>
