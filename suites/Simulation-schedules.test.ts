@@ -33,6 +33,9 @@ const faults = {
   "forgets that times were missed": faulty(({ advance }) => ({
     advance: (all) => advance(all.map((each) => ({ ...each, missed: 0 }))),
   })),
+  "claims ends of runs and loses them": faulty(({ claimDue }) => ({
+    claimDue: (claim) => Effect.map(claimDue(claim), (claimed) => ({ ...claimed, ends: [] })),
+  })),
   "forgets which run a schedule started last": faulty(({ advance }) => ({
     advance: (all) => advance(all.map(({ lastRunId: _, ...each }) => each)),
   })),

@@ -1,6 +1,7 @@
 /**
  * Three servers on one Postgres, and schedules that are due every second, while servers are killed
- * and frozen: each time starts one run, and every run completes.
+ * and frozen: each time starts one run, each end of such a run starts one that follows it, and
+ * every run completes.
  */
 import { TriggerId } from "@millrace/core/domain/Id"
 import { runIdAt } from "@millrace/core/domain/Trigger"
@@ -55,6 +56,9 @@ it("start each time once, over kills, lost connections and pauses", async () => 
   for (let n = 0; n < schedules; n++) {
     if (n % 100 === 0) {
       workflow = (await traffic.insist<{ readonly id: string }>("POST", "/workflows", drawing)).id
+      const next = await traffic.insist<{ readonly id: string }>("POST", "/workflows", drawing)
+      const follow = { type: "run_end", watch: workflow }
+      await traffic.insist("POST", `/workflows/${next.id}/triggers`, follow)
     }
     const path = `/workflows/${workflow}/triggers`
     triggers.push((await traffic.insist<{ readonly id: string }>("POST", path, body)).id)
@@ -70,7 +74,7 @@ it("start each time once, over kills, lost connections and pauses", async () => 
   const expected = triggers.flatMap((id) =>
     Array.from({ length: seconds }, (_, n) => runIdAt(TriggerId.make(id), begin + n * 1_000)),
   )
-  const statement = `SELECT id FROM runs WHERE trigger_id IS NOT NULL ORDER BY id`
+  const statement = `SELECT id FROM runs WHERE source = 'schedule' ORDER BY id`
   for (let left = 120; left > 0; left--) {
     const [row] = await query<{ readonly n: number }>(
       postgres.url,
@@ -81,6 +85,15 @@ it("start each time once, over kills, lost connections and pauses", async () => 
   }
   const took = Date.now() - begin
   await arena.settled()
+  for (let left = 60; left > 0; left--) {
+    const [row] = await query<{ readonly n: number }>(
+      postgres.url,
+      "SELECT count(*)::int AS n FROM run_ends",
+    )
+    if (row?.n === 0) break
+    await sleep(1_000)
+  }
+  await arena.settled()
   const found = await query<{ readonly id: string }>(postgres.url, statement)
   console.log(`${found.length} runs of ${schedules} schedules in ${took} ms`, done)
   expect(found.map(({ id }) => id).toSorted()).toEqual(expected.toSorted())
@@ -90,4 +103,9 @@ it("start each time once, over kills, lost connections and pauses", async () => 
        WHERE status <> 'COMPLETED') AS other FROM triggers`,
   )
   expect(facts).toEqual([{ missed: 0, other: 0 }])
+  const followers = await query<{ readonly id: string }>(
+    postgres.url,
+    `SELECT after_run->>'runId' AS id FROM runs WHERE source = 'run_end'`,
+  )
+  expect(followers.map(({ id }) => id).toSorted()).toEqual(expected.toSorted())
 })

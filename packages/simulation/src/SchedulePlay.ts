@@ -1,14 +1,17 @@
 /**
  * Plays a scenario of schedules: three servers over one store, in simulated time, until no schedule
- * is due any more and every run has ended; or until a rule is broken.
+ * is due any more and every run has ended; or until a rule is broken. Runs of a second workflow
+ * follow the ends of the first one's, and runs of a third one those of the second.
  *
  * Guarantees: synchronous, and the same scenario is played the same way every time. Leaves out:
  * cron texts, which follow a calendar; and what must hold of the runs, which the simulation of
  * single runs judges.
  */
-import { AccountId, type TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { isTerminal } from "@millrace/core/domain/Run"
+import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule } from "@millrace/core/domain/Trigger"
+import { neverStarted } from "@millrace/core/domain/TriggerFacts"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
@@ -19,12 +22,31 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { epoch } from "@millrace/conformance/Samples"
 import { Cause, Context, Effect, Exit, type Layer, Option } from "effect"
 import { Fleet } from "./Fleet.ts"
+import { brokenFollowingOf, unfollowedOf } from "./FollowRules.ts"
 import { brokenScheduleOf, type Era } from "./ScheduleRules.ts"
 import type { PlannedSchedule, ScheduleAction, ScheduleScenario } from "./ScheduleScenario.ts"
 import { diceFor } from "./SimBehavior.ts"
 
 const account = AccountId.make("acc_1")
 const workflowId = WorkflowId.make("wf_1")
+
+/** A trigger by which runs of one workflow follow those of another one. */
+const following = (id: string, watch: string, follower: string): RunEndTrigger => ({
+  ...neverStarted,
+  id: TriggerId.make(id),
+  accountId: account,
+  workflowId: WorkflowId.make(follower),
+  type: "run_end",
+  watch: WorkflowId.make(watch),
+  on: ["COMPLETED", "FAILED", "CANCELED"],
+  into: { runId: "runId", status: "status" },
+  values: {},
+  enabled: true,
+  createdAt: epoch,
+  updatedAt: epoch,
+})
+
+const followers = [following("trg_second", "wf_1", "wf_2"), following("trg_third", "wf_2", "wf_3")]
 
 /** The stores that this simulation needs. They answer at once and follow Effect's clock. */
 export type ScheduleStores = Layer.Layer<
@@ -56,6 +78,9 @@ const workOf = (seed: number) =>
       }),
   })
 
+/** The node of runs that follow. */
+const quick = define({ key: "quick", inputs: {}, outputs: {}, run: () => Effect.succeed({}) })
+
 const timingOf = ({ enabled, endAt, everySeconds, startAt }: Schedule): string =>
   JSON.stringify([enabled, endAt, everySeconds, startAt])
 
@@ -75,13 +100,23 @@ class SchedulePlay {
       seed,
       setup,
       stores,
-      types: [workOf(seed)],
+      types: [workOf(seed), quick],
       strikes: actions.filter((action) => action._tag === "Strike"),
       onCommit: () => undefined,
       triggers: (all) => this.#watched(Context.get(all, TriggerStore)),
     })
-    const head = { id: workflowId, accountId: account, name: "Work", description: null }
-    const node = { id: "n", type: "work", position: { x: 0, y: 0 }, data: { inputs: {} } }
+    this.#draw(workflowId, "work")
+    const triggers = Context.get(this.fleet.stores, TriggerStore)
+    for (const each of followers) {
+      this.#draw(each.workflowId, "quick")
+      Effect.runSync(Effect.orDie(triggers.insert(each)))
+    }
+  }
+
+  /** Stores a workflow of one node. */
+  #draw(id: WorkflowId, type: string): void {
+    const head = { id, accountId: account, name: "Work", description: null }
+    const node = { id: "n", type, position: { x: 0, y: 0 }, data: { inputs: {} } }
     const rest = { thumbnailUrl: null, revision: 1, settings: {}, nodes: [node], edges: [] }
     const times = { createdAt: epoch, updatedAt: epoch }
     const workflows = Context.get(this.fleet.stores, WorkflowStore)
@@ -216,11 +251,16 @@ class SchedulePlay {
     const all = Effect.runSync(Context.get(stores, TriggerStore).list(account, workflowId))
     const schedules = new Map(all.map((each) => [each.id, each as Schedule]))
     const isDone = [...schedules.values()].every(({ nextAt }) => nextAt === null)
-    if (isDone && runs.every(({ status }) => isTerminal(status))) {
+    const slackMillis = 2 * setup.latencyMillis
+    const followed = { triggers: followers, runs, slackMillis }
+    const areEnded = runs.every(({ status }) => isTerminal(status))
+    const isLast = this.#rounds > roundsAtMost
+    if (isDone && areEnded && (isLast || unfollowedOf(followed).length === 0)) {
       this.#isOver = true
-      const slackMillis = 2 * setup.latencyMillis
-      fleet.broken = brokenScheduleOf({ eras: this.#eras, schedules, runs, isCalm, slackMillis })
-    } else if (this.#rounds > roundsAtMost) {
+      const own = runs.filter((run) => run.workflowId === workflowId)
+      const judged = { eras: this.#eras, schedules, runs: own, isCalm, slackMillis }
+      fleet.broken = brokenScheduleOf(judged) ?? brokenFollowingOf(followed)
+    } else if (isLast) {
       const open = runs.find(({ status }) => !isTerminal(status))
       const left = JSON.stringify([open, ...schedules.values()])
       fleet.broken = `schedules and their runs end: ${left}`
