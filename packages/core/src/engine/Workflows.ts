@@ -12,10 +12,13 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import { CurrentLimits, workflowNameLength } from "../domain/Limits.ts"
 import { nearestHint } from "../domain/Nearest.ts"
-import type { NodeType } from "../domain/NodeType.ts"
+import type { NodeType, Ports } from "../domain/NodeType.ts"
 import { firstOf, plain } from "../domain/Quote.ts"
+import type { CalledWorkflows } from "../domain/Run.ts"
 import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
+import type { CalledPorts } from "../graph/internal/CalledWorkflows.ts"
+import { callsIn, portsOf } from "../graph/internal/CalledWorkflows.ts"
 import { problemsOfDraft } from "../graph/internal/Draft.ts"
 import { place } from "../graph/Placement.ts"
 import type { StorageError } from "../ports/StorageError.ts"
@@ -23,6 +26,7 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
+import { frozenOf, isWorkflowId } from "./internal/Called.ts"
 import type { ChangeContext, Decide, NotChanged } from "./internal/WorkflowChanges.ts"
 import { WorkflowChanges } from "./internal/WorkflowChanges.ts"
 
@@ -148,9 +152,12 @@ const drawNode = (nodes: ReadonlyArray<Node>, wanted: NewNode): Node => ({
   },
 })
 
-const problemsOfNew = (type: NodeType, node: Node): ReadonlyArray<string> => {
+/** The ports of a node that is added; an edge to come may bring what they require. */
+const portsOfNew = (type: NodeType, node: Node, around: CalledPorts): Ports =>
+  portsOf(type, settingsOf(node), around, true)
+
+const problemsOfNew = (type: NodeType, node: Node, { inputs }: Ports): ReadonlyArray<string> => {
   const settings = settingsOf(node)
-  const { inputs } = type.portsOf(settings)
   const problems: Array<string> = []
   if (settings.mode !== undefined && !type.modes.includes(settings.mode)) {
     const modes = type.modes.length === 0 ? "it has none" : `it has ${type.modes.join(", ")}`
@@ -168,9 +175,8 @@ const problemsOfNew = (type: NodeType, node: Node): ReadonlyArray<string> => {
   return problems
 }
 
-const describeAdded = (type: NodeType, node: Node, wanted: NewNode): AddedNode => {
+const describeAdded = (type: NodeType, node: Node, wanted: NewNode, ports: Ports): AddedNode => {
   const settings = settingsOf(node)
-  const ports = type.portsOf(settings)
   const mode = settings.mode ?? type.modes[0]
   return {
     nodeId: node.id,
@@ -246,8 +252,24 @@ const decideUpdate =
     return Result.map(changed, (workflow) => ({ workflow, answer: workflow }))
   }
 
+/** The workflow that a new node calls, if the account has it: its fields are inputs of the node. */
+const calledByNew = Effect.fnUntraced(function* (
+  { store, types }: Services,
+  account: AccountId,
+  wanted: NewNode,
+): Effect.fn.Return<CalledWorkflows, StorageError> {
+  const [call] = callsIn([drawNode([], wanted)], {}, types.all())
+  if (call === undefined || !isWorkflowId(call.workflowId)) return {}
+  const found = yield* store.find(account, call.workflowId)
+  return Option.isNone(found) ? {} : { [call.workflowId]: frozenOf(found.value) }
+})
+
 const decideAddition =
-  ({ types }: Services, wanted: NewNode): Decide<AddedNode, InvalidGraph> =>
+  (
+    { types }: Services,
+    wanted: NewNode,
+    workflows: CalledWorkflows,
+  ): Decide<AddedNode, InvalidGraph> =>
   (stored, environment) => {
     const known = types.all()
     const type = known.get(wanted.nodeType)
@@ -257,10 +279,11 @@ const decideAddition =
       return Result.fail(new InvalidGraph({ problems }))
     }
     const node = drawNode(stored.nodes, wanted)
-    const problems = problemsOfNew(type, node)
+    const ports = portsOfNew(type, node, { types: known, workflows })
+    const problems = problemsOfNew(type, node, ports)
     if (problems.length > 0) return Result.fail(new InvalidGraph({ problems }))
     const content = { ...stored, nodes: [...stored.nodes, node] }
-    const answer = describeAdded(type, node, wanted)
+    const answer = describeAdded(type, node, wanted, ports)
     return Result.map(withContent(stored, content, environment), (workflow) => ({
       workflow,
       answer,
@@ -282,9 +305,10 @@ const make = Effect.gen(function* () {
       const stored = yield* find(services, account, id)
       return yield* insert(services, account, { ...contentOf(stored), name: copyName(stored.name) })
     }),
-    addNode: Effect.fn("Workflows.addNode")((account, id, wanted) =>
-      changes.change(account, id, decideAddition(services, wanted)),
-    ),
+    addNode: Effect.fn("Workflows.addNode")(function* (account, id, wanted) {
+      const called = yield* calledByNew(services, account, wanted)
+      return yield* changes.change(account, id, decideAddition(services, wanted, called))
+    }),
     remove: Effect.fn("Workflows.remove")(function* (account, id) {
       const removed = yield* services.store.remove(account, id)
       if (!removed) return yield* new WorkflowNotFound({ workflowId: id })

@@ -124,6 +124,23 @@ describe("the fields of a called workflow", () => {
   })
 })
 
+describe("workflows.addNode", () => {
+  it("sets fields of the workflow that the new node calls, and tells its ports", async () => {
+    await using engine = await testEngine()
+    const [id, other] = [await made(engine), await made(engine)]
+    const inputs = { workflowId: id, item: 3 }
+    const added = await engine.workflows.addNode(other, { nodeType: "sub_workflow", inputs })
+    expect(added.inputPorts).toEqual(["workflowId", "values", "item", "factor"])
+    const odd = { ...inputs, item: "three", faktor: 1 }
+    expect(
+      await sentenceOf(engine.workflows.addNode(other, { nodeType: "sub_workflow", inputs: odd })),
+    ).toBe(
+      "inputs.item: expected a number; inputs.faktor: sub_workflow has no such input; it has " +
+        "workflowId, values, item, factor",
+    )
+  })
+})
+
 describe("a called workflow", () => {
   it("is executed as it was at the start of the run, also once it is gone", async () => {
     await using engine = await testEngine()
@@ -153,6 +170,13 @@ describe("a called workflow", () => {
     expect(await sentenceOf(engine.runs.start({ workflowId, values: { number: 1 } }))).toMatch(
       /Node "call": input "workflowId": there is no workflow "wf_none"/,
     )
+    for (const odd of ["", "__proto__", "x".repeat(5_000), "a\u0000b"]) {
+      const drawn = [node("call", "sub_workflow", { workflowId: odd })]
+      const { id } = await engine.workflows.create({ name: "Odd", nodes: drawn, edges: [] })
+      expect(await sentenceOf(engine.runs.start({ workflowId: id }))).toMatch(
+        /there is no workflow/,
+      )
+    }
     const { problems } = await engine.workflows.validate(workflowId, { values: { number: 1 } })
     expect(problems).toContainEqual(expect.objectContaining({ nodeId: "call", port: "workflowId" }))
   })

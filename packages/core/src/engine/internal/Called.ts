@@ -5,7 +5,7 @@
  * Guarantees: what was frozen before is taken as it was, so a tree of runs executes what its first
  * run has found. Leaves out: workflows whose ids are computed; a child reads those.
  */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { AccountId } from "../../domain/Id.ts"
 import { WorkflowId } from "../../domain/Id.ts"
 import { calledBytes, workflowsCalled } from "../../domain/Limits.ts"
@@ -30,6 +30,11 @@ export interface Called {
 /** A start that calls no other workflow. */
 export const callsNone: Called = { workflows: undefined, problems: [] }
 
+const hasForm = Schema.is(WorkflowId)
+
+/** No workflow has an id of another form, and no store can be asked for a NUL. */
+export const isWorkflowId = (id: string): id is WorkflowId => hasForm(id) && !id.includes("\u0000")
+
 interface Parts {
   readonly graphs: GraphCache["Service"]
   readonly workflows: WorkflowStore["Service"]
@@ -41,7 +46,8 @@ export interface Calls {
   readonly drawn: ReadonlyArray<Call>
 }
 
-const frozenOf = ({ edges, name, nodes, revision, settings }: Workflow): CalledWorkflow => ({
+/** A stored workflow as a start freezes it. */
+export const frozenOf = ({ edges, name, nodes, revision, settings }: Workflow): CalledWorkflow => ({
   name,
   revision,
   nodes: bareNodes(nodes),
@@ -76,7 +82,7 @@ export const calledBy = Effect.fnUntraced(function* (
       (id) => !asked.has(id),
     )
     for (const id of ids) asked.add(id)
-    const unread = ids.filter((id) => !Object.hasOwn(frozen, id)).map((id) => WorkflowId.make(id))
+    const unread = ids.filter((id) => !Object.hasOwn(frozen, id)).filter(isWorkflowId)
     const read = unread.length === 0 ? [] : yield* store.findMany(account, unread, mostBytes)
     const stored = new Map<string, CalledWorkflow>(read.map((each) => [each.id, frozenOf(each)]))
     const fresh = ids.flatMap((id) => {

@@ -8,7 +8,8 @@
 import { Clock, Context, Effect, Option, Result, Schedule } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { toNumber } from "../../domain/Credits.ts"
-import { RunId, WorkflowId } from "../../domain/Id.ts"
+import type { WorkflowId } from "../../domain/Id.ts"
+import { RunId } from "../../domain/Id.ts"
 import type { Json } from "../../domain/Json.ts"
 import { withLarge } from "../../domain/LargeValue.ts"
 import { childDepth, childrenPerPage, CurrentLimits } from "../../domain/Limits.ts"
@@ -35,6 +36,7 @@ import type { BodyRequest, ChildRequest, ChildRun } from "../CurrentNode.ts"
 import { NodeError } from "../CurrentNode.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { Ids } from "../Ids.ts"
+import { isWorkflowId } from "./Called.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import { givenRowsOf, newRunOf, overlayOf } from "./NewRun.ts"
@@ -171,7 +173,8 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     const account = run.accountId
     const named = `workflow ${quoted(workflowId)}`
     const called = Object.hasOwn(frozen, workflowId) ? frozen[workflowId] : undefined
-    const id = WorkflowId.make(workflowId)
+    const id = workflowId
+    if (!isWorkflowId(id)) return yield* refusal(`there is no ${named}`)
     const found =
       called === undefined
         ? yield* read(named, workflows.find(account, id))

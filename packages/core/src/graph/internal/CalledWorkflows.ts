@@ -61,6 +61,12 @@ const inputOf = (field: RequestField, isNeeded: boolean): InputPort => ({
   check: (value) => clausesOfField(field, value),
 })
 
+/** What the ports of a node depend on beside its settings. */
+export interface CalledPorts {
+  readonly types: NodeTypesByKey
+  readonly workflows: CalledWorkflows
+}
+
 /**
  * The ports of a node. The Request fields of the workflow that it calls once are inputs, too; with
  * `hasValues`, none of them is required, because the values may bring it.
@@ -68,7 +74,7 @@ const inputOf = (field: RequestField, isNeeded: boolean): InputPort => ({
 export const portsOf = (
   type: NodeType,
   settings: NodeSettings,
-  { types, workflows }: { readonly types: NodeTypesByKey; readonly workflows: CalledWorkflows },
+  { types, workflows }: CalledPorts,
   hasValues: boolean,
 ): Ports => {
   const ports = type.portsOf(settings)
