@@ -361,7 +361,7 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   return run
 })
 
-// Starts are untraced: to name a call costs a twentieth of a run of one step, and the run has a span.
+// Starts are untraced: to name a call costs a twentieth of a run of one step, which has a span.
 const start = (services: Services): Runs["Service"]["start"] =>
   Effect.fnUntraced(function* (account, request) {
     const asked = yield* askedOf(services, account, request)
