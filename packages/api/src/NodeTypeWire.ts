@@ -31,6 +31,15 @@ export const OutputPort = object("OutputPort", {
   schema: PortSchema,
 })
 
+/** What the nodes in the body of a loop see of it. */
+export const bodyPorts = Schema.optionalKey(
+  Schema.Array(OutputPort).annotate({
+    description:
+      "Of a loop: what the nodes that lie in it see of it, by edges from it and in expressions. " +
+      "Absent for other types.",
+  }),
+)
+
 /** A node type. */
 export const NodeType = object("NodeType", {
   key: Schema.String.annotate({ description: "What a node's `type` says." }),
@@ -58,6 +67,7 @@ export const NodeType = object("NodeType", {
   outputPorts: Schema.Array(OutputPort).annotate({
     description: "With `error`, by which every node that can fail may be left.",
   }),
+  bodyPorts,
   effects: Schema.Literals(["none", "reads", "writes"]).annotate({
     description:
       "What it does to the outside world: `none`, it only computes; `reads`, it looks at " +

@@ -9,7 +9,7 @@ import { problemsListed } from "@millrace/core/domain/Limits"
 import { DrawnEdge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
-import { InputPort, OutputPort } from "./NodeTypeWire.ts"
+import { bodyPorts, InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Problem, StartRun } from "./RunWire.ts"
 import { Identifier } from "./Text.ts"
 import { CreateWorkflow } from "./WorkflowWire.ts"
@@ -39,6 +39,7 @@ const NodeOutline = object("NodeOutline", {
   nodeId: Schema.String,
   inputPorts: Schema.Array(InputPort),
   outputPorts: Schema.Array(OutputPort),
+  bodyPorts,
   estimatedCredits: Schema.NullOr(MicroCredits),
   names: Schema.Array(Schema.String).annotate({
     description:

@@ -23,7 +23,7 @@ import { fairQueue } from "./internal/FairQueueTables.ts"
 import { growthTables } from "./internal/GrowthTables.ts"
 import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
-import { inboxTables } from "./internal/InboxTables.ts"
+import { inboxTables, openMessages } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { runOrder } from "./internal/RunOrderTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
@@ -281,6 +281,7 @@ const migrations = {
   "0019_run_order": all(runOrder),
   "0020_children_of_nodes": all(childIndex),
   "0021_signals": all(signalTables),
+  "0022_open_messages": all(openMessages),
 }
 
 const table = "millrace_migrations"

@@ -35,6 +35,7 @@ const describe =
       modes,
       inputPorts: [...ports.inputs.values()],
       outputPorts: [...ports.outputs.values()],
+      ...(type.body === undefined ? {} : { bodyPorts: [...type.body.values()] }),
       effects,
       example,
       creditEstimate: estimateIn(undefined),

@@ -66,10 +66,11 @@ const validationOf = ({ nodes, ...said }: Effect.Success<ReturnType<Validate>>) 
   problems: said.problems.slice(0, problemsListed),
   warnings: said.warnings.slice(0, problemsListed),
   estimatedCredits: said.estimatedCredits,
-  nodes: nodes.map(({ credits, names, nodeId, ports }) => ({
+  nodes: nodes.map(({ body, credits, names, nodeId, ports }) => ({
     nodeId,
     inputPorts: [...ports.inputs.values()],
     outputPorts: [...ports.outputs.values()],
+    ...(body === undefined ? {} : { bodyPorts: [...body.values()] }),
     estimatedCredits: credits,
     names,
   })),

@@ -15,55 +15,73 @@ interface Entry {
   readonly message: Message
   readonly id: string
   readonly expiresAt: Timestamp
-  /** The node that has taken it. */
-  takenBy: string | null
+}
+
+/** The messages of one run. Mutable. */
+class Inbox {
+  readonly all: Array<Entry> = []
+  readonly numbers = new Map<string, number>()
+  /** Those that no node has taken, by number, in order. */
+  readonly open = new Map<number, Entry>()
 }
 
 /** The inboxes of all runs. Mutable; every method is one synchronous step. */
 export class Inboxes {
-  readonly #inboxes = new Map<RunId, Array<Entry>>()
+  readonly #inboxes = new Map<RunId, Inbox>()
 
   /**
    * Appends a message and returns its number; `undefined` if the inbox is full. Only messages from
    * outside count, and only they expire.
    */
   append(run: RunId, draft: NewMessage, now: Timestamp, isOutside: boolean): number | undefined {
-    const entries = this.#inboxes.get(run) ?? []
-    const counts = ({ expiresAt, takenBy }: Entry) =>
-      takenBy === null && expiresAt > now && expiresAt !== never
-    if (isOutside && entries.filter(counts).length >= messagesPerRun) return undefined
-    const number = entries.length + 1
+    const inbox = this.#inboxes.get(run) ?? new Inbox()
+    const counts = ({ expiresAt }: Entry) => expiresAt > now && expiresAt !== never
+    if (isOutside && [...inbox.open.values()].filter(counts).length >= messagesPerRun) {
+      return undefined
+    }
+    const number = inbox.all.length + 1
     const { id, name, payload } = draft
-    const message = { number, name, payload, at: now }
-    const expiresAt = isOutside ? now + messageMillis : never
-    this.#inboxes.set(run, [...entries, { message, id, expiresAt, takenBy: null }])
+    const entry = {
+      message: { number, name, payload, at: now },
+      id,
+      expiresAt: isOutside ? now + messageMillis : never,
+    }
+    inbox.all.push(entry)
+    inbox.numbers.set(id, number)
+    inbox.open.set(number, entry)
+    this.#inboxes.set(run, inbox)
     return number
   }
 
   /** The number of the message with this id, if there is one. */
   numberOf(run: RunId, id: string): number | undefined {
-    return this.#inboxes.get(run)?.find((entry) => entry.id === id)?.message.number
+    return this.#inboxes.get(run)?.numbers.get(id)
   }
 
   take(run: RunId, taken: ReadonlyArray<TakenMessage>): void {
-    for (const { nodeId, number } of taken) {
-      const entry = this.#inboxes.get(run)?.[number - 1]
-      if (entry !== undefined) entry.takenBy = nodeId
-    }
+    for (const { number } of taken) this.#inboxes.get(run)?.open.delete(number)
   }
 
   /** Takes out the signals to the workflow that no node has taken. */
   takeOut(run: RunId): ReadonlyArray<NewWorkflowSignal> {
-    const left = (this.#inboxes.get(run) ?? []).filter(
-      ({ message, takenBy }) => takenBy === null && isCorrelated(message),
-    )
-    for (const entry of left) entry.takenBy = ""
+    const open = this.#inboxes.get(run)?.open
+    const left = [...(open?.values() ?? [])].filter(({ message }) => isCorrelated(message))
+    for (const { message } of left) open?.delete(message.number)
     return left.map(({ id, message }) => signalOf({ ...message, id }))
   }
 
   read({ after, held, runId }: InboxRequest, now: Timestamp): ReadonlyArray<Message> {
-    const isWanted = ({ expiresAt, message: { number }, takenBy }: Entry) =>
-      held.includes(number) || (takenBy === null && number > after && expiresAt > now)
-    return (this.#inboxes.get(runId) ?? []).filter(isWanted).map(({ message }) => message)
+    const inbox = this.#inboxes.get(runId)
+    if (inbox === undefined) return []
+    const found = new Map<number, Entry>()
+    for (const number of held) {
+      const entry = inbox.all[number - 1]
+      if (entry !== undefined) found.set(number, entry)
+    }
+    for (const [number, entry] of inbox.open) {
+      if (number > after && entry.expiresAt > now) found.set(number, entry)
+    }
+    const inOrder = [...found].toSorted(([one], [other]) => one - other)
+    return inOrder.map(([, { message }]) => message)
   }
 }

@@ -262,7 +262,7 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
    */
   readonly for_each: Plain & {
     readonly inputs: {
-      /** The items, at most 10000; without any, nothing runs. */
+      /** The items, at most 100000; without any, nothing runs. */
       readonly items: ReadonlyArray<unknown>
       /**
        * The id of a workflow of the same account. One that is drawn here is executed as it was
@@ -289,14 +289,21 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
       readonly onError: "stop" | "continue" | "drop"
     }
     readonly outputs: {
-      /** The results, in the order of the items. */
+      /**
+       * The results, in the order of the items. Nothing, if they have more than 8388608 bytes
+       * together: then read them by pages.
+       */
       readonly results: ReadonlyArray<unknown>
-      /** The items that failed. */
+      /** How many results there are. */
+      readonly count: number
+      /** The items that failed, the first 1000 of them. */
       readonly errors: ReadonlyArray<{
         readonly index: number
         readonly message: string
         readonly runId: string
       }>
+      /** How many items failed. */
+      readonly failed: number
     }
     readonly body: {
       /** The item, or an array of items. */

@@ -78,6 +78,8 @@ describe("A loop with a body", () => {
     const { nodes: outlines, problems } = await engine.workflows.validate(id)
     expect(problems).toEqual([])
     const greet = outlines.find(({ nodeId }) => nodeId === "greet")
+    const each = outlines.find(({ nodeId }) => nodeId === "each")
+    expect(each?.bodyPorts?.map(({ name }) => name)).toEqual(["item", "index"])
     expect(greet?.names).toEqual(expect.arrayContaining(["each", "words", "values", "run"]))
     const run = await engine.runs.start({ workflowId: id, values: { names: ["ada", "bob"] } })
     expect((await run.wait()).output).toEqual(["0: Hello ADA", "1: Hello BOB"])
@@ -380,5 +382,31 @@ describe("for_each", () => {
     const { id } = await engine.workflows.create(workflow)
     const run = await engine.runs.start({ workflowId: id })
     expect((await run.wait()).output).toEqual([2, 2, 1])
+  })
+
+  it("puts no results out that are too large together, and says how to read them", async () => {
+    await using engine = await testEngine({})
+    const workflow = engine
+      .workflow("Large")
+      .node("each", "for_each", { items: [1, 2, 3] })
+      .node("text", "code", { code: 'return "x".repeat(3_000_000)' }, { parentId: "each" })
+      .node("after", "constant", { value: "{{ each.count }}" })
+      .node("unread", "response")
+      .edge("each.count", "after.input")
+      .edge("each.results", "unread.input")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id })
+    const { nodes: ended } = await run.wait()
+    expect(ended["each"]).toMatchObject({
+      output: { count: 3, errors: [], failed: 0 },
+      logs: [{ level: "warn", message: expect.stringContaining("nodes/each/items") }],
+    })
+    expect(ended["unread"]).toMatchObject({ status: "SKIPPED" })
+    const { items } = await engine.runs.items(run.id, "each")
+    expect(items).toHaveLength(3)
+    expect(items[2]).toMatchObject({
+      output: null,
+      largeValues: [{ at: "/output", bytes: 3_000_002 }],
+    })
   })
 })

@@ -8,7 +8,13 @@
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
-import { childrenAtOnce, itemsPerChild, itemsPerLoop } from "@millrace/core/domain/Limits"
+import {
+  childrenAtOnce,
+  failuresPerLoop,
+  itemsPerChild,
+  itemsPerLoop,
+  resultsBytes,
+} from "@millrace/core/domain/Limits"
 import { childEndOf, childMessage } from "@millrace/core/domain/Message"
 import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
@@ -27,7 +33,7 @@ type Progress = {
 
 const Name = Schema.String.check(Schema.isMinLength(1))
 
-const count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
+const upTo = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
 
 // Items are not looked at one by one: the handler is called once for every item.
 const items = checked<ReadonlyArray<JsonValue>>(
@@ -62,24 +68,51 @@ const Failure = Schema.Struct({
   runId: Schema.String,
 })
 
-/** What the children have put out, by the order of the items. */
+/** What a loop puts out. */
+interface Collected {
+  readonly results?: ReadonlyArray<JsonValue>
+  readonly count: number
+  readonly errors: ReadonlyArray<typeof Failure.Type>
+  readonly failed: number
+}
+
+const tooLarge = (nodeId: string) =>
+  `The results have more than ${resultsBytes} bytes, so they are not put out; ` +
+  `read them by pages: GET /v1/runs/{id}/nodes/${nodeId}/items`
+
+/** What the children have put out, by the order of the items, read by pages. */
 const resultsOf = Effect.fnUntraced(function* (onError: "stop" | "continue" | "drop") {
   const node = yield* CurrentNode
-  const results: Array<JsonValue> = []
+  let results: Array<JsonValue> | undefined = []
+  let [bytes, count, failed] = [0, 0, 0]
   const errors: Array<typeof Failure.Type> = []
+  const add = (result: JsonValue) => {
+    count += 1
+    bytes += Buffer.byteLength(JSON.stringify(result))
+    if (bytes > resultsBytes) results = undefined
+    results?.push(result)
+  }
   let page = yield* node.children(-1)
   while (page.length > 0) {
     for (const child of page) {
-      if (child.status === "COMPLETED") results.push(yield* node.outputOfChild(child))
-      else {
-        const { id: runId, parent } = child
-        errors.push({ index: parent!.index, message: sentenceOf({ ...child, runId }), runId })
-        if (onError === "continue") results.push(null)
+      if (child.status === "COMPLETED") {
+        // What is not put out need not be read.
+        if (results === undefined) count += 1
+        else add(yield* node.outputOfChild(child))
+        continue
       }
+      const { id: runId, parent } = child
+      failed += 1
+      if (errors.length < failuresPerLoop) {
+        errors.push({ index: parent!.index, message: sentenceOf({ ...child, runId }), runId })
+      }
+      if (onError === "continue") add(null)
     }
     page = yield* node.children(page.at(-1)!.parent!.index)
   }
-  return { results, errors }
+  if (results === undefined) node.log("warn", tooLarge(node.nodeId))
+  const collected: Collected = { count, errors, failed }
+  return results === undefined ? collected : { ...collected, results }
 })
 
 /** `for_each`: puts out what its body or the runs of a workflow put out, one for each item. */
@@ -104,12 +137,12 @@ export const forEach = define({
       Name.annotate({ description: "The value that is the number of the item, from 0." }),
     ),
     concurrency: Schema.optionalKey(
-      count(childrenAtOnce).annotate({
+      upTo(childrenAtOnce).annotate({
         description: `How many items are worked on at the same time, 1 to ${childrenAtOnce}: 5.`,
       }),
     ),
     batch: Schema.optionalKey(
-      count(itemsPerChild).annotate({
+      upTo(itemsPerChild).annotate({
         description:
           `How many items are worked on together, 1 to ${itemsPerChild}. The item is then an ` +
           "array of them, and there is one result for each array.",
@@ -129,14 +162,22 @@ export const forEach = define({
   },
   problemsOfInputs,
   outputs: {
-    results: Schema.Array(Json).annotate({
-      description: "The results, in the order of the items.",
+    results: Schema.optionalKey(
+      Schema.Array(Json).annotate({
+        description:
+          "The results, in the order of the items. Nothing, if they have more than " +
+          `${resultsBytes} bytes together: then read them by pages.`,
+      }),
+    ),
+    count: Schema.Int.annotate({ description: "How many results there are." }),
+    errors: Schema.Array(Failure).annotate({
+      description: `The items that failed, the first ${failuresPerLoop} of them.`,
     }),
-    errors: Schema.Array(Failure).annotate({ description: "The items that failed." }),
+    failed: Schema.Int.annotate({ description: "How many items failed." }),
   },
   example: {
     inputs: { items: [1, 2], workflowId: "wf_square" },
-    outputs: { results: [1, 4], errors: [] },
+    outputs: { results: [1, 4], count: 2, errors: [], failed: 0 },
   },
   run: (inputs) =>
     Effect.gen(function* () {

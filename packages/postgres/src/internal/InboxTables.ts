@@ -37,3 +37,8 @@ export const inboxTables: ReadonlyArray<string> = [
     ON open_runs (account_id, workflow_id, coalesce(ready_at, created_at), run)
     WHERE state = 'queued'`,
 ]
+
+/** An index of the messages that no node has taken: a loop takes one for every item. */
+export const openMessages: ReadonlyArray<string> = [
+  `CREATE INDEX run_messages_open ON run_messages (run, number) WHERE taken_by IS NULL`,
+]

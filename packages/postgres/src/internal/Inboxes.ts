@@ -98,6 +98,10 @@ export const sendWithin = (
   message: NewMessage,
 ): Effect.Effect<SendResult, SqlError> => append(sql, account, id, message, false)
 
+const isNew = `(m.number > w.after AND m.taken_by IS NULL
+    AND (m.expires_at > ${nowMillis}) IS NOT FALSE)`
+
+// Two reads, because an index has the messages that nobody has taken: a loop takes many.
 const readStatement = `
 WITH wanted AS MATERIALIZED (
   SELECT e->>'runId' AS id, (e->>'after')::int4 AS after, e->'held' AS held
@@ -110,10 +114,10 @@ FROM wanted w CROSS JOIN LATERAL (
   SELECT number FROM runs r WHERE r.id = w.id
     AND (r.messages > w.after OR json_array_length(w.held) > 0) OFFSET 0
 ) r CROSS JOIN LATERAL (
-  SELECT * FROM run_messages m WHERE m.run = r.number AND (
-    (m.number > w.after AND m.taken_by IS NULL AND (m.expires_at > ${nowMillis}) IS NOT FALSE)
-    OR m.number IN (SELECT h::int4 FROM json_array_elements_text(w.held) AS h)
-  ) OFFSET 0
+  SELECT * FROM run_messages m WHERE m.run = r.number AND ${isNew}
+  UNION ALL
+  SELECT * FROM run_messages m WHERE m.run = r.number AND NOT ${isNew}
+    AND m.number IN (SELECT h::int4 FROM json_array_elements_text(w.held) AS h)
 ) m ORDER BY m.run, m.number`
 
 /** The methods of the port that send and read messages. */

@@ -1,7 +1,7 @@
 /**
  * The page of the built-in node types: ports, modes, effects and an example of each.
  */
-import type { NodeType } from "@millrace/core/domain/NodeType"
+import type { NodeType, OutputPort } from "@millrace/core/domain/NodeType"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import { builtin } from "@millrace/nodes/Builtin"
 import { pageOf, table } from "./Table.ts"
@@ -57,11 +57,9 @@ const sectionOf = (type: NodeType): ReadonlyArray<string> => {
     `${typeIn(port.schema)}${port.multiple ? " (many edges)" : ""}`,
     `${descriptionOf(port)}${port.takesSecrets === true ? " May name secrets." : ""}`,
   ])
-  const outputs = [...ports.outputs.values()].map((port) => [
-    `\`${port.name}\``,
-    typeIn(port.schema),
-    descriptionOf(port),
-  ])
+  const rowOf = (port: OutputPort) => [`\`${port.name}\``, typeIn(port.schema), descriptionOf(port)]
+  const outputs = [...ports.outputs.values()].map(rowOf)
+  const body = [...(type.body?.values() ?? [])].map(rowOf)
   const modes = type.modes.map((mode) => `\`${mode}\``).join(", ")
   return [
     `## ${type.key}`,
@@ -72,6 +70,7 @@ const sectionOf = (type: NodeType): ReadonlyArray<string> => {
     ].join(" "),
     ...(inputs.length === 0 ? [] : [table(["Input", "Type", "What it is"], inputs)]),
     ...(outputs.length === 0 ? [] : [table(["Output", "Type", "What it is"], outputs)]),
+    ...(body.length === 0 ? [] : [table(["In its body", "Type", "What it is"], body)]),
     ...exampleOf(type),
   ]
 }

@@ -289,6 +289,11 @@ CREATE INDEX runs_of_node ON runs (parent_id, parent_node, parent_index)
   WHERE parent_id IS NOT NULL;
 `
 
+// A loop takes a message for every item.
+const openMessages = `
+CREATE INDEX messages_open ON messages (run, number) WHERE taken_by IS NULL;
+`
+
 const triggerAddresses = `
 ALTER TABLE triggers ADD COLUMN address_hash TEXT; -- of a webhook that is switched on
 CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash) WHERE address_hash IS NOT NULL;
@@ -365,6 +370,7 @@ export const versions: ReadonlyArray<string> = [
   runOrder,
   childIndex,
   signalTables,
+  openMessages,
 ]
 
 /**

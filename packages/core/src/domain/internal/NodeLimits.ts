@@ -23,7 +23,13 @@ export const childrenAtOnce = 50
 export const childrenPerPage = 100
 
 /** Items of one loop. */
-export const itemsPerLoop = 10_000
+export const itemsPerLoop = 100_000
+
+/** Bytes of the results that a loop puts out (8 MiB); without more, they are read by pages. */
+export const resultsBytes = 8_388_608
+
+/** Failed items that a loop names. */
+export const failuresPerLoop = 1_000
 
 /** How often a while loop executes its body, if nobody says so. */
 export const defaultIterations = 100

@@ -13,7 +13,6 @@ import { fromNumber, isAmount } from "../../domain/Credits.ts"
 import { problemOfCorrelation } from "../../domain/WorkflowSignal.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { frozenCopy } from "../../domain/Json.ts"
-import { largeIn } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { childrenAtOnce, stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
@@ -329,8 +328,8 @@ export class Attempt {
     const { values } = this.#request
     if (values?.hasAny !== true) return this.#run(inputs)
     const known = values.known(inputs)
-    if (largeIn(known).length === 0) return this.#run(known)
-    return Effect.flatMap(values.whole(known), (whole) => this.#run(whole))
+    if (known !== undefined) return this.#run(known)
+    return Effect.flatMap(values.whole(inputs), (whole) => this.#run(whole))
   }
 
   #run(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {

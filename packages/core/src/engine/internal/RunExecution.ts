@@ -174,7 +174,8 @@ export class RunExecution {
     for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
     this.#limit?.interruptUnsafe()
     this.#shared.handlers.forget(this.progress.run.id)
-    this.#values?.close()
+    // A parked run will go on, perhaps here: its values stay while there is room for them.
+    if (this.progress.run.dueAt === null) this.#values?.close()
   }
 
   #tell(signal: Signal): void {

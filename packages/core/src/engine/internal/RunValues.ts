@@ -119,12 +119,15 @@ export class RunValues {
     )
   }
 
-  /** The inputs with the values themselves, as far as they are in memory. */
-  known(inputs: JsonObject): JsonObject {
-    return replaceLarge(
-      inputs,
-      (value) => this.#source.memory.get(value.id) ?? largeJson(value),
-    ) as JsonObject
+  /** The inputs with the values themselves; `undefined` if some of them are not in memory. */
+  known(inputs: JsonObject): JsonObject | undefined {
+    let isWhole = true
+    const found = replaceLarge(inputs, (value) => {
+      const json = this.#source.memory.get(value.id)
+      isWhole &&= json !== undefined
+      return json ?? null
+    })
+    return isWhole ? (found as JsonObject) : undefined
   }
 
   /** The inputs with the values themselves. */
@@ -150,7 +153,10 @@ export class RunValues {
   #read(value: LargeValue): Effect.Effect<Json, NodeError> {
     const { id } = value
     const kept = this.#source.memory.get(id)
-    if (kept !== undefined) return Effect.succeed(kept)
+    if (kept !== undefined) {
+      this.#remembered.add(id)
+      return Effect.succeed(kept)
+    }
     const loaded = Effect.retry(this.#source.load({ ...this.#run, id }), tries)
     return Effect.flatMap(
       Effect.mapError(

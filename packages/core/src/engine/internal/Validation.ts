@@ -6,7 +6,7 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
-import type { Ports } from "../../domain/NodeType.ts"
+import type { NodeType, Ports } from "../../domain/NodeType.ts"
 import { defaultInput, estimateOf, withError } from "../../domain/NodeType.ts"
 import type { Prices } from "../../domain/Prices.ts"
 import { priceOf } from "../../domain/Prices.ts"
@@ -21,6 +21,8 @@ export interface NodeOutline {
   readonly nodeId: string
   /** After its mode and its literals, with the port `error` from which every node may be left. */
   readonly ports: Ports
+  /** Of a loop: what the nodes in its body see of it. */
+  readonly body: NodeType["body"]
   /** What one execution is expected to cost; `null` where its type gives no valid amount. */
   readonly credits: MicroCredits | null
   /** What its expressions may begin with, as they are written. `input` is not for itself. */
@@ -53,6 +55,7 @@ const outlinesOf = (
     return {
       nodeId: node.id,
       ports: withError(ports, type),
+      body: type.body,
       credits: estimateOf(type, settings, priceOf(prices, type, settings)) ?? null,
       names: [
         ...names.filter((_, each) => before[each] === 1),
