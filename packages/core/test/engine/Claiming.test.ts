@@ -361,6 +361,31 @@ describe("messages to a run", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("that come when their run is not executed any more disturb nothing", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const inboxes: typeof store.inboxes = (requests) =>
+        Effect.delay(store.inboxes(requests), "700 millis")
+      const server = yield* Effect.provideService(boot([...types, wait]), RunStore, {
+        ...store,
+        inboxes,
+      })
+      const draw = (gate: string) =>
+        Effect.provideContext(start([node(gate, "gate"), node("w", "wait")]), server.context)
+      const { id } = yield* draw("g")
+      yield* store.send(account, id, { id: "m", name: "go", payload: 7 })
+      yield* TestClock.adjust("600 millis")
+      yield* Context.get(server.context, Runs).cancel(account, id)
+      yield* TestClock.adjust("1 second")
+      const { id: next } = yield* draw("h")
+      yield* store.send(account, next, { id: "m", name: "go", payload: 8 })
+      yield* TestClock.adjust("4 seconds")
+      const found = yield* Effect.flatMap(store.find(account, next), Effect.fromOption)
+      assert.deepStrictEqual(byNode(found)["w"]?.output, { output: 8 })
+      yield* gates.open("h")
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("are announced once each, and not again when they are sent again", () =>
     Effect.gen(function* () {
       let announced = 0

@@ -80,6 +80,29 @@ describe("a step that computes", () => {
   })
 })
 
+describe("a step that computes, for credits", () => {
+  it("calls nothing that the reserved credits do not cover, but reserves more for it", () => {
+    const [a, p] = [node("a", "priced", { price: 2 }), node("p", "pure", { price: 3 })]
+    const run = play([a, p], ["a -> p"], {
+      run: { estimatedCredits: 5_000_000 },
+      limits: { nodesAtOnce: 1 },
+    })
+    run.step(1)
+    const signals = [run.completes("a", 2, passed, { charged: 4_000_000 })]
+    const compute: Compute = () => assert.fail("it was called")
+    const { commit, otherwise, started } = run.step(2, signals, { compute })
+    assert.deepStrictEqual(run.names(started), ["p"])
+    assert.deepStrictEqual(
+      commit.credits?.map(({ kind, reserved }) => [kind, reserved]),
+      [
+        ["extend", 2_000_000],
+        ["post", -4_000_000],
+      ],
+    )
+    assert.isDefined(otherwise)
+  })
+})
+
 describe("a step that computes, in time", () => {
   /** Handlers that take so long. */
   const lasting =

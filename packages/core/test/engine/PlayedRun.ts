@@ -42,7 +42,10 @@ const types: ReadonlyArray<NodeType> = [
   type("priced", ["input", "price"], ["output"], {
     estimate: ({ inputs }) => priceOf(inputs["price"]),
   }),
-  type("pure", ["input"], ["output"], { effects: "none" }),
+  type("pure", ["input", "price"], ["output"], {
+    effects: "none",
+    estimate: ({ inputs }) => priceOf(inputs["price"]),
+  }),
   type("once", ["input"], ["output"], { delivery: "at-most-once" }),
   type("need", ["input!"], ["output"]),
   type("gather", ["input*", "other"], ["output"]),

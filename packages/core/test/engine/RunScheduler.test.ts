@@ -1,12 +1,14 @@
 // The loop that drives the runs of a process.
+import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Deferred, Effect, Fiber, Logger } from "effect"
+import { Clock, Context, Deferred, Effect, Fiber, Logger, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { shifted } from "./ShiftedClock.ts"
 import { account, boot, edge, Gates, node, runOf, shared, start, types } from "./TestEngine.ts"
@@ -27,6 +29,30 @@ describe("RunScheduler", () => {
       assert.isDefined(stopping.pollUnsafe())
       const { run } = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
       assert.deepStrictEqual([run.status, run.owner], ["RUNNING", null])
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("interrupts a handler that has stopped its own run while it was called", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const process: { runner?: Runner["Service"] } = {}
+      const ending = define({
+        key: "ends",
+        inputs: {},
+        outputs: {},
+        run: Effect.fnUntraced(function* () {
+          const { nodeId, runId } = yield* CurrentNode
+          yield* process.runner!.stop(runId)
+          yield* gates.pass(nodeId)
+          return {}
+        }),
+      })
+      const server = yield* boot([...types, ending])
+      process.runner = Context.get(server.context, Runner)
+      yield* start([node("n", "ends")]).pipe(Effect.provideContext(server.context))
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(gates.interrupted, gates.arrived)
+      yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
 
@@ -186,6 +212,29 @@ describe("a run that comes to a process", () => {
       const { attempts, status } = yield* runOf(id)
       assert.deepStrictEqual([status, attempts], ["COMPLETED", 3])
       yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runner.ended", () => {
+  it.effect("waits for runs of the account alone, and tells nothing of one that was lost", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const server = yield* boot()
+      const { ended, stop } = Context.get(server.context, Runner)
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      assert.isTrue(Option.isNone(ended(AccountId.make("acc_no"), id)))
+      assert.isTrue(Option.isNone(ended(account, RunId.make("run_no"))))
+      const [before, later] = [ended(account, id), ended(account, id)]
+      const waiting = yield* Effect.forkChild(Option.getOrThrow(before))
+      yield* TestClock.adjust(1)
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* stop(id)
+      assert.isUndefined(yield* Fiber.join(waiting))
+      assert.isUndefined(yield* Option.getOrThrow(later))
+      assert.isTrue(Option.isNone(ended(account, id)))
+      yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
 })

@@ -83,6 +83,36 @@ describe("a process whose event loop was blocked", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("names a handler that computes after it has waited, where that is watched", () =>
+    Effect.gen(function* () {
+      const { block, clock } = yield* computing
+      const late = define({
+        key: "late",
+        inputs: {},
+        outputs: {},
+        run: Effect.fnUntraced(function* () {
+          const { watched } = yield* CurrentNode
+          yield* Effect.sleep("1 second")
+          watched(() => block(3_000))
+          return {}
+        }),
+      })
+      const { lines, server } = yield* Effect.provideService(
+        listening(undefined, [...types, late]),
+        Clock.Clock,
+        clock,
+      )
+      const { id } = yield* start([node("n", "late")]).pipe(Effect.provideContext(server.context))
+      yield* TestClock.adjust("3 seconds")
+      const what = `node "n" (late) of run ${id} gave no control back meanwhile`
+      assert.deepStrictEqual(lines, [`Warn The event loop was blocked for 3.0 s: ${what}`])
+      block(3_000)
+      yield* TestClock.adjust("1 second")
+      assert.include(lines[1], "no node was in progress")
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("says nothing of it where no lag counts as one", () =>
     Effect.gen(function* () {
       const { block, clock } = yield* computing
@@ -267,6 +297,28 @@ describe("a process that has lost a run", () => {
       yield* TestClock.adjust("8 seconds")
       assert.strictEqual(lines.length, 2)
       assert.include(lines[1], `Warn lost run ${d!.id} to somebody else`)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("says nothing where its store does not tell who has the run, and goes on", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      let beats = 0
+      const { lines, server } = yield* listening((own) => ({
+        find: () => Effect.fail(away("find")),
+        heartbeat: (...of) => Effect.suspend(() => ((beats += 1), own.heartbeat(...of))),
+      }))
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      const other = RunnerId.make("exe_other")
+      yield* store.heartbeat(other, 3_600_000)
+      yield* store.takeOver(account, id, other)
+      yield* TestClock.adjust("8 seconds")
+      assert.deepStrictEqual([gates.interrupted, lines], [["n"], []])
+      const before = beats
+      yield* TestClock.adjust("15 seconds")
+      assert.isAbove(beats, before)
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
