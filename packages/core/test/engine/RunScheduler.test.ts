@@ -113,6 +113,30 @@ const answeringLate = Effect.fnUntraced(function* (holds: (commit: RunCommit) =>
 })
 
 describe("a step whose answer comes late", () => {
+  it.effect("starts what follows once it is there", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const commit: typeof store.commit = (given) => Effect.delay(store.commit(given), "1 second")
+      const server = yield* Effect.provideService(boot(), RunStore, { ...store, commit })
+      yield* start([node("a", "gate"), node("b", "gate")], [edge("a", "b")]).pipe(
+        Effect.provideContext(server.context),
+        Effect.forkChild,
+      )
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(gates.arrived, ["a"])
+      yield* gates.open("a")
+      yield* TestClock.adjust("900 millis")
+      assert.deepStrictEqual(gates.arrived, ["a"])
+      yield* TestClock.adjust("200 millis")
+      assert.deepStrictEqual(gates.arrived, ["a", "b"])
+      yield* gates.open("b")
+      yield* TestClock.adjust("2 seconds")
+      const { items } = yield* store.list({ account, limit: 1 })
+      assert.strictEqual(items[0]?.status, "COMPLETED")
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("starts nothing once its run was canceled, and tells nobody", () =>
     Effect.gen(function* () {
       const gates = yield* Gates

@@ -353,6 +353,7 @@ describe("a process that has lost a run", () => {
       yield* store.requeue(runner.id, [id])
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual([gates.arrived, gates.interrupted], [["n", "n"], ["n"]])
+      assert.strictEqual(runner.status().runsInProgress, 1)
       // Its slot is taken once.
       assert.isTrue(runner.takeSlot(account))
       assert.isFalse(runner.takeSlot(account))
