@@ -158,6 +158,7 @@ describe("InboundWebhook.WebhookSettings", () => {
     respond: "at_once",
     into: null,
     dedupeHeader: null,
+    dedupeBy: null,
     values: {},
     enabled: true,
   })
@@ -191,6 +192,15 @@ describe("InboundWebhook.WebhookSettings", () => {
     for (const dedupeHeader of ["x-id", "a!#$%&'*+.^_`|~-9"]) assert.isTrue(takes({ dedupeHeader }))
     for (const dedupeHeader of ["", "X-Id", "a b", "a:b", "ä"]) {
       assert.isFalse(takes({ dedupeHeader }), dedupeHeader)
+    }
+  })
+
+  it("takes texts with places of a request, by which requests are told apart", () => {
+    for (const dedupeBy of ["{{ body.id }}", "{{body.a.b}}:{{ query.x }}"]) {
+      assert.isTrue(takes({ dedupeBy }), dedupeBy)
+    }
+    for (const dedupeBy of ["", "fixed", "{{ headers.cookie }}", "{{ body.id }} {{ path }}"]) {
+      assert.isFalse(takes({ dedupeBy }), dedupeBy)
     }
   })
 
