@@ -28,11 +28,13 @@ import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { DrawnNode, Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
+import { VersionChoice } from "@millrace/core/domain/WorkflowVersion"
 import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { defaultPageSize } from "./PageQuery.ts"
 import { CorrelationText, Identifier, isStorable } from "./Text.ts"
+import { StartVersion } from "./VersionWire.ts"
 
 const run = StoredRun.fields
 
@@ -82,6 +84,10 @@ export const RunItem = object("RunItem", {
   ),
   source: run.source,
   triggerId: optional(Schema.String, "The trigger that started it; absent if none did."),
+  workflowVersion: optional(
+    Schema.Int,
+    "The published version that it was started from; absent if it was started from the draft.",
+  ),
   after: optional(RunBefore, "The run whose end it follows; absent if it follows none."),
   priority: optional(run.priority, "Its priority among the waiting runs; absent if it is 0."),
   startAt: optional(Timestamp, "When it starts, or started; absent if that was not put off."),
@@ -158,6 +164,7 @@ export const RunContext = object("RunContext", {
   largeValues,
   viewport: run.viewport,
   workflowRevision: run.workflowRevision,
+  workflowVersion: Schema.optionalKey(Schema.Int),
 })
 
 /** A run with its nodes (specification 2.5). */
@@ -196,6 +203,7 @@ export const RunDefinition = object("RunDefinition", {
   workflowId: run.workflowId,
   workflowName: run.workflowName,
   workflowRevision: run.workflowRevision,
+  workflowVersion: Schema.optionalKey(Schema.Int),
   viewport: run.viewport,
   nodes: Schema.Array(Node).annotate({
     description: "In the order of execution; without what an editor adds to nodes.",
@@ -217,6 +225,7 @@ export type RunDefinition = typeof RunDefinition.Type
 /** Body of a start (specification 4.5). */
 export const StartRun = Schema.Struct({
   workflowId: Identifier,
+  version: Schema.optionalKey(StartVersion),
   values: optional(JsonObject, "Win over the defaults of the request node."),
   graphInputOverrides: optional(InputOverrides, "Node id, then input port, then value."),
   viewport: Schema.optionalKey(Viewport),
@@ -259,7 +268,11 @@ export const RerunRun = Schema.Struct({
   ),
   definition: optional(
     Schema.Literals(["same", "current"]),
-    "`same`, the default: the graph of the earlier run. `current`: the workflow as it is now.",
+    "`same`, the default: the graph of the earlier run. `current`: what a start would take now.",
+  ),
+  version: optional(
+    VersionChoice,
+    "With `current`: the draft, or the version of this number, as at a start.",
   ),
   ...Struct.pick(StartRun.fields, ["nodeOverrides", "pinnedOutputs", "maxCredits"]),
   priority: optional(Priority, "As for a start; that of the earlier run by default."),

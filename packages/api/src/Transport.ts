@@ -33,6 +33,8 @@ export interface TransportCall {
   readonly id?: string | undefined
   /** The second identifier of an address. */
   readonly valueId?: string | undefined
+  /** The number of the version of an address. */
+  readonly version?: string | undefined
   /** The trigger of an address. */
   readonly triggerId?: string | undefined
   /** The node of an address. */

@@ -20,6 +20,7 @@ import { CreateWorkflow } from "./WorkflowWire.ts"
  */
 export const ValidateWorkflow = Schema.Struct({
   ...Struct.pick(StartRun.fields, [
+    "version",
     "values",
     "graphInputOverrides",
     "nodeOverrides",

@@ -40,6 +40,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/runs/{id}/deliveries",
       "GET /api/v1/runs/{id}/events",
       "GET /api/v1/runs/{id}/nodes/{nodeId}",
+      "GET /api/v1/runs/{id}/nodes/{nodeId}/items",
       "GET /api/v1/runs/{id}/values/{valueId}",
       "GET /api/v1/usage",
       "GET /api/v1/workflows",
@@ -47,6 +48,9 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/workflows/{id}/live",
       "GET /api/v1/workflows/{id}/triggers",
       "GET /api/v1/workflows/{id}/triggers/{triggerId}",
+      "GET /api/v1/workflows/{id}/versions",
+      "GET /api/v1/workflows/{id}/versions/{version}",
+      "GET /api/v1/workflows/{id}/versions/{version}/difference",
       "PATCH /api/v1/workflows/{id}",
       "PATCH /api/v1/workflows/{id}/triggers/{triggerId}",
       "POST /api/v1/deliveries/redeliver-failed",
@@ -65,10 +69,13 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/workflows/{id}/duplicate",
       "POST /api/v1/workflows/{id}/evaluate",
       "POST /api/v1/workflows/{id}/nodes",
+      "POST /api/v1/workflows/{id}/publish",
       "POST /api/v1/workflows/{id}/signals/{name}",
       "POST /api/v1/workflows/{id}/triggers",
       "POST /api/v1/workflows/{id}/triggers/{triggerId}/address",
+      "POST /api/v1/workflows/{id}/unpublish",
       "POST /api/v1/workflows/{id}/validate",
+      "POST /api/v1/workflows/{id}/versions/{version}/restore",
     ])
   })
 

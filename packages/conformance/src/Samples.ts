@@ -79,6 +79,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   workflowId: WorkflowId.make(`wf-of-${accountId}`),
   workflowName: "A workflow",
   workflowRevision: 3,
+  workflowVersion: null,
   definitionId: `def-of-${id}`,
   executionId: `exe-of-${id}`,
   mode: "full",

@@ -91,6 +91,7 @@ const shared: { readonly [name: string]: string } = {
   Webhook: "Webhooks of runs: as they are kept in core, as an engine takes them in millrace.",
   WebhookStore: "The port of deliveries, and each store's own of it.",
   WorkflowStore: "The port of workflows, and each store's own of it.",
+  WorkflowVersions: "The published versions of workflows, as a store keeps them.",
 }
 
 /**

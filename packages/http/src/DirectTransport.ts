@@ -60,12 +60,13 @@ const partsOf = ({ headers, params, payload, query }: HttpApiEndpoint.Top) => {
       "params",
       "path",
       params,
-      ({ id, name, nodeId, triggerId, valueId }: TransportCall) => ({
+      ({ id, name, nodeId, triggerId, valueId, version }: TransportCall) => ({
         id,
         name,
         nodeId,
         triggerId,
         valueId,
+        version,
       }),
     ],
     ["query", "query", query, (call: TransportCall) => textOf(call.query)],

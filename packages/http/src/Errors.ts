@@ -131,6 +131,7 @@ export class Fault extends Data.TaggedError("Fault") {}
 /** Every error that a request can get. */
 export type Refusal =
   | Refusals.WorkflowNotFound
+  | Refusals.VersionNotFound
   | Refusals.RunNotFound
   | Refusals.NodeNotFound
   | Refusals.ValueNotFound
@@ -240,6 +241,11 @@ const bearer = { "www-authenticate": "Bearer" }
 
 const forms = {
   WorkflowNotFound: says("workflow_not_found", Wire.NotFound, "The workflow does not exist"),
+  VersionNotFound: says(
+    "version_not_found",
+    Wire.NotFound,
+    "The workflow has no such version, or has forgotten it",
+  ),
   RunNotFound: says("run_not_found", Wire.NotFound, "The run does not exist"),
   NodeNotFound: says("node_not_found", Wire.NotFound, "The run has no such node"),
   ValueNotFound: says("value_not_found", Wire.NotFound, "The run has no such value"),

@@ -4,6 +4,7 @@
 import { DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { Runs } from "@millrace/core/engine/Runs"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Harness } from "./Harness.ts"
 import type { Tenant } from "./Harness.ts"
@@ -54,6 +55,14 @@ export const trigger = Effect.fnUntraced(function* (
 /** Stores an inbound webhook through the interface and answers with its id. */
 export const webhook = (tenant: Tenant, workflow: string) =>
   Effect.map(trigger(tenant, workflow, { type: "webhook" }), ({ id }) => id as string)
+
+/** Publishes a workflow. */
+export const publish = Effect.fnUntraced(function* (tenant: Tenant, workflow: string) {
+  const { send } = yield* Harness
+  const path = `/api/v1/workflows/${workflow}/publish`
+  const answer = yield* send("POST", path, { key: tenant.key, json: {} })
+  assert.strictEqual(answer.status, 200, answer.text)
+})
 
 /** One node that never ends by itself. */
 export const endless = {

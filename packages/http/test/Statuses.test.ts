@@ -25,6 +25,7 @@ import {
   finish,
   hourly,
   large,
+  publish,
   webhook,
   start,
   valueOf,
@@ -77,6 +78,23 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     "POST",
     `/workflows/${workflow}/signals/paid`,
     { json: { correlation: "17", payload: 1 } },
+  ],
+  "workflows.publish": ({ workflow }) => [
+    "POST",
+    `/workflows/${workflow}/publish`,
+    { json: { note: "First" }, headers: { "if-match": '"1"' } },
+  ],
+  "workflows.unpublish": ({ workflow }) => ["POST", `/workflows/${workflow}/unpublish`],
+  "workflows.versions": ({ workflow }) => ["GET", `/workflows/${workflow}/versions?limit=1`],
+  "workflows.version": ({ workflow }) => ["GET", `/workflows/${workflow}/versions/1`],
+  "workflows.restore": ({ workflow }) => [
+    "POST",
+    `/workflows/${workflow}/versions/1/restore`,
+    { headers: { "if-match": '"1"' } },
+  ],
+  "workflows.difference": ({ workflow }) => [
+    "GET",
+    `/workflows/${workflow}/versions/1/difference?with=1`,
   ],
   "triggers.list": ({ workflow }) => ["GET", `/workflows/${workflow}/triggers`],
   "triggers.create": ({ workflow }) => [
@@ -156,6 +174,7 @@ const stage = Effect.gen(function* () {
   const value = yield* valueOf(owner, run)
   const trigger = yield* webhook(owner, workflow)
   const asking = yield* ask(owner, workflow)
+  yield* publish(owner, workflow)
   return { owner, workflow, run, value, delivery, trigger, asking } satisfies Stage
 })
 

@@ -24,6 +24,7 @@ import {
   finish,
   hourly,
   large,
+  publish,
   webhook,
   valueOf,
 } from "./Samples.ts"
@@ -128,6 +129,7 @@ const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner, root }: Settl
     .replace("{id}", encodeURIComponent(named))
     .replace("{triggerId}", encodeURIComponent(trigger))
     .replace("{nodeId}", "say")
+    .replace("{version}", "1")
     .replace("{valueId}", encodeURIComponent(value))
   return yield* send(method, address + query, { key: owner.key, json: bodyOf(slot, ids, id) })
 })
@@ -152,6 +154,7 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
   const delivery = yield* deliver(owner, run)
   const trigger = yield* webhook(owner, workflow)
   const approval = yield* asked(owner, workflow)
+  yield* publish(owner, workflow)
   const view = Effect.gen(function* () {
     const paths = [
       `workflows/${workflow}`,
@@ -161,6 +164,8 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
       `runs/${approval}/approvals/say`,
       `deliveries/${delivery}`,
       `workflows/${workflow}/triggers/${trigger}`,
+      `workflows/${workflow}/versions`,
+      `workflows/${workflow}/versions/1`,
     ]
     return yield* Effect.forEach(paths, (path) =>
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),

@@ -51,6 +51,13 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     workflows.evaluate(workflow, { runId: run, nodeId: "large", text: "{{ run.id }}" }),
   "workflows.signal": ({ workflows }, { workflow }) =>
     workflows.signal(workflow, "paid", { correlation: "17" }),
+  "workflows.publish": ({ workflows }, { workflow }) => workflows.publish(workflow),
+  "workflows.unpublish": ({ workflows }, { workflow }) => workflows.unpublish(workflow),
+  "workflows.versions": ({ workflows }, { workflow }) => workflows.versions(workflow),
+  "workflows.version": ({ workflows }, { workflow }) => workflows.version(workflow, 1),
+  "workflows.restore": ({ workflows }, { workflow }) => workflows.restore(workflow, 1),
+  "workflows.restoreTagged": ({ workflows }, { workflow }) => workflows.restoreTagged(workflow, 1),
+  "workflows.difference": ({ workflows }, { workflow }) => workflows.difference(workflow, 1),
   "triggers.list": ({ triggers }, { workflow }) => triggers.list(workflow),
   "triggers.create": ({ triggers }, { workflow }) => triggers.create(workflow, daily),
   "triggers.get": ({ triggers }, { trigger, workflow }) => triggers.get(workflow, trigger),
@@ -137,6 +144,7 @@ const settle = async (engine: Engine, client: AccountClient, url: string): Promi
   const run = await (await client.runs.start({ workflowId: large.id, webhook })).wait()
   const [delivery] = (await client.deliveries.list(run.id)).items
   const secret = await client.secrets.set({ name: "token", value: "sk-first-1Qx88", hosts })
+  await client.workflows.publish(large.id)
   const asking = engine
     .workflow("Asks")
     .node("ask", "approval", { title: "Sure?", approvers: "ann@example.com" })
@@ -167,6 +175,7 @@ const view = async (client: AccountClient, { open, run, workflow }: Ids) => ({
   runs: await client.runs.batch([run, open]),
   deliveries: (await client.deliveries.list(run)).items.map(({ id }) => id),
   triggers: await client.triggers.list(workflow),
+  versions: await client.workflows.versions(workflow),
   keys: await client.keys.list(),
   credits: await client.credits.get(),
   statement: await client.credits.statement(),

@@ -80,6 +80,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "workflows.validate": ({ workflows }) => workflows.validate(workflowId),
   "workflows.evaluate": ({ workflows }) =>
     workflows.evaluate(workflowId, { runId, nodeId: "say", text: "{{ run.id }}" }),
+  "workflows.versions": ({ workflows }) => workflows.versions(workflowId),
   "triggers.list": ({ triggers }) => triggers.list(workflowId),
   "triggers.get": ({ triggers }) => triggers.get(workflowId, triggerId),
   "runs.list of a trigger": ({ runs }) => runs.list({ triggerId }),
@@ -112,6 +113,10 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
 
 const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "an unknown workflow": ({ workflows }) => workflows.get("wf_none"),
+  "an unknown version": ({ workflows }) => workflows.version(workflowId, 7),
+  "a start of an unknown version": ({ runs }) => runs.start({ workflowId, version: 7 }),
+  "a version that is no number": ({ workflows }) => workflows.version(workflowId, any("x")),
+  "a version of an unknown workflow": ({ workflows }) => workflows.publish("wf_none"),
   "an unknown trigger": ({ triggers }) => triggers.get(workflowId, "trg_none"),
   "a trigger of another workflow": ({ triggers }) => triggers.get("wf_none", triggerId),
   "triggers of an unknown workflow": ({ triggers }) => triggers.list("wf_none"),
@@ -246,6 +251,13 @@ describe("The promise interface", () => {
       const again = await workflows.updateTagged(made.id, { name: "Again" })
       const copy = await workflows.duplicate(made.id)
       const added = await workflows.addNode(copy.id, { nodeType: "constant", inputs: { value: 1 } })
+      const etag = (await workflows.getTagged(made.id)).etag
+      const published = await workflows.publish(made.id, { note: "First" }, { ifMatch: etag })
+      const named = await workflows.update(made.id, { name: "Third" })
+      const difference = await workflows.difference(made.id, 1)
+      const version = await workflows.version(made.id, 1)
+      const restored = await workflows.restoreTagged(made.id, 1)
+      const versions = [published, named, difference, version, restored]
       const trigger = await triggers.create(made.id, { type: "schedule", everySeconds: 60 })
       const off = await triggers.update(made.id, trigger.id, { enabled: false })
       const gone = await triggers.remove(made.id, trigger.id)
@@ -253,7 +265,20 @@ describe("The promise interface", () => {
       const ended = await run.wait()
       const removed = await workflows.remove(copy.id)
       const schedules = { trigger, off, gone }
-      return { made, changed, again, copy, added, schedules, run: { ...run }, ended, removed }
+      const unpublished = await workflows.unpublish(made.id)
+      return {
+        made,
+        changed,
+        again,
+        copy,
+        added,
+        schedules,
+        versions,
+        unpublished,
+        run: { ...run },
+        ended,
+        removed,
+      }
     })
     expect(steady(direct)).toEqual(steady(overHttp))
     expect(direct).not.toHaveProperty("code")

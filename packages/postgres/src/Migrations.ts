@@ -33,6 +33,7 @@ import { runEndTriggers, triggerTables, webhookTriggers } from "./internal/Trigg
 import { signalTables } from "./internal/SignalTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
+import { workflowVersionTables } from "./internal/WorkflowVersionTables.ts"
 
 const id = `text COLLATE "C"`
 
@@ -282,6 +283,7 @@ const migrations = {
   "0020_children_of_nodes": all(childIndex),
   "0021_signals": all(signalTables),
   "0022_open_messages": all(openMessages),
+  "0023_workflow_versions": all(workflowVersionTables),
 }
 
 const table = "millrace_migrations"

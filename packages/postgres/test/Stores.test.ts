@@ -354,7 +354,7 @@ const lookUps = (test: Tests): void => {
       const samples = yield* Samples.make
       const [sql, runs, workflows] = [yield* SqlClient, yield* RunStore, yield* WorkflowStore]
       const { account } = samples
-      yield* sql`TRUNCATE runs, run_values, open_runs, workflows, triggers`
+      yield* sql`TRUNCATE runs, run_values, open_runs, workflows, triggers CASCADE`
       const before = yield* listingScansOf
       for (let n = 0; n < 12; n++) {
         const run = samples.run()

@@ -105,6 +105,7 @@ const examples = [
   "InvalidGraph",
   "InvalidWebhook",
   "WorkflowNotFound",
+  "VersionNotFound",
   "InsufficientCredits",
   "BeyondMaxCredits",
 ] as const

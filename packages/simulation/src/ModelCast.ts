@@ -138,6 +138,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   workflowId: cast.workflows[0]!,
   workflowName: "A workflow",
   workflowRevision: 3,
+  workflowVersion: null,
   definitionId: cast.definitions[0]!.id,
   executionId: `exe-of-${slot}`,
   mode: "full",

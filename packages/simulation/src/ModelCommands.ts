@@ -13,6 +13,8 @@ import type { Carried, MessageCommand } from "./ModelMessages.ts"
 import { drawCarried, drawInboxes, drawSend, drawSignal } from "./ModelMessages.ts"
 import { slots } from "./ModelSlots.ts"
 import { names, searches } from "./ModelTexts.ts"
+import { type CurrentDistance, drawCurrent, drawVersion } from "./ModelVersions.ts"
+import type { VersionCommand } from "./ModelVersions.ts"
 
 /** Who asks: the account that owns the thing, or the one in a slot, be it a stranger or not. */
 export type Asker = "own" | number
@@ -53,8 +55,7 @@ export interface Begin {
   readonly flavor: number
   /** What it sets aside. */
   readonly estimate: number
-  /** Set if its workflow has to be current: how far from the stored revision the run is. */
-  readonly current: { readonly isOwners: boolean; readonly revision: number } | null
+  readonly current: CurrentDistance | null
 }
 
 /** A run's further commit, decided on a fence and a revision so far from the right ones. */
@@ -148,6 +149,7 @@ export type WorkflowCommand =
       readonly flavor: number
     }
   | { readonly _tag: "RemoveWorkflow"; readonly workflow: number; readonly as: Asker }
+  | VersionCommand
   | { readonly _tag: "FindWorkflow"; readonly workflow: number; readonly as: Asker }
   | ({ readonly _tag: "ListWorkflows" } & Listing)
   | ({ readonly _tag: "WalkWorkflows" } & Listing)
@@ -279,7 +281,7 @@ const begin = (dice: Dice.Dice): Begin => ({
   events: dice.below(4),
   flavor: flavorOf(dice),
   estimate: dice.of([0, 0, 250_000, 500_000, 1_250_000]),
-  current: dice.chance(70) ? null : { isOwners: dice.chance(80), revision: distance(dice) },
+  current: dice.chance(70) ? null : drawCurrent(dice, distance),
 })
 
 const advance = (dice: Dice.Dice): Advance => ({
@@ -362,6 +364,7 @@ const workflowDraws: ReadonlyArray<Draw> = [
     workflow: slotOf(dice, "workflows"),
     as: somebody(dice),
   }),
+  (dice) => drawVersion(dice, somebody(dice)),
   (dice) => ({ _tag: "FindWorkflow", workflow: slotOf(dice, "workflows"), as: somebody(dice) }),
   (dice) => ({ _tag: "ListWorkflows", ...listing(dice, "workflows") }),
   (dice) => ({ _tag: "WalkWorkflows", ...walk(dice) }),

@@ -9,6 +9,7 @@ import { RunId } from "@millrace/core/domain/Id"
 import type { RunEntry } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
+import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Cast from "./ModelCast.ts"
 import type { Advance, Begin } from "./ModelCommands.ts"
@@ -88,6 +89,17 @@ const ending = (flavor: number): Partial<Run> => ({
 
 const sources = ["api", "ui", "api", "mcp"] as const
 
+/** The version that a new run names: the published one, or another one. */
+const versionOf = (
+  { current: startable }: StoreModel["workflows"],
+  drawn: Workflow | undefined,
+  current: Begin["current"],
+): number | null => {
+  if (drawn === undefined || current === null) return null
+  const published = startable(drawn.accountId, drawn.id)?.version ?? null
+  return current.version === 0 ? published : (published ?? 0) + current.version
+}
+
 const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): RunCommit => {
   const workflowId = cast.workflows[begin.workflow]!
   const drawn = workflows.workflows().find(({ id }) => id === workflowId)
@@ -100,6 +112,7 @@ const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): Run
     workflowId,
     workflowName: begin.name,
     workflowRevision: (drawn?.revision ?? 1) + (current?.revision ?? 0),
+    workflowVersion: versionOf(workflows, drawn, current),
     definitionId: definition.id,
     createdAt: Cast.timeOf(begin.age),
     estimatedCredits: estimate,
@@ -140,6 +153,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   workflowId: cast.workflows[1]!,
   workflowName: "Another name",
   workflowRevision: 99,
+  workflowVersion: 99,
   executionId: "another",
   mode: "single",
   source: "ui",

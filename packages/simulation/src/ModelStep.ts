@@ -18,6 +18,8 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Option } from "effect"
 import * as Cast from "./ModelCast.ts"
 import type { Asker, Block, Command, KeyCommand, Listing } from "./ModelCommands.ts"
+import type { PublishCommand } from "./ModelVersions.ts"
+import { mostVersions } from "./ModelVersions.ts"
 import type { LedgerCommand, RunCommand, WorkflowCommand } from "./ModelCommands.ts"
 import { commitOf } from "./ModelCommit.ts"
 import { messageAct } from "./ModelMessages.ts"
@@ -181,6 +183,23 @@ const replaceWorkflow = (
   return ({ workflows }) => workflows.replace(next, expected)
 }
 
+const publishWorkflow = (scene: Scene, command: PublishCommand): Act => {
+  const { cast, model } = scene
+  const id = cast.workflows[command.workflow]!
+  const known = model.workflows.workflows().find((each) => each.id === id)
+  const account = askerOf(scene, command.as, known)
+  const publication = {
+    account,
+    id,
+    expectedRevision: (known?.revision ?? 1) + command.revision,
+    number: model.workflows.newestOf(id) + command.number,
+    note: command.note,
+    publishedAt: Cast.timeOf(3),
+    mostVersions,
+  }
+  return ({ workflows }) => workflows.publish(publication)
+}
+
 const workflowAct = (scene: Scene, command: WorkflowCommand): Act => {
   const { cast, model } = scene
   const all = model.workflows.workflows()
@@ -191,14 +210,20 @@ const workflowAct = (scene: Scene, command: WorkflowCommand): Act => {
     }
     case "ReplaceWorkflow":
       return replaceWorkflow(scene, command)
+    case "PublishWorkflow":
+      return publishWorkflow(scene, command)
     case "RemoveWorkflow":
+    case "UnpublishWorkflow":
     case "FindWorkflow": {
       const id = cast.workflows[command.workflow]!
       const known = all.find((each) => each.id === id)
       const account = askerOf(scene, command.as, known)
-      return command._tag === "FindWorkflow"
-        ? ({ workflows }) => found(workflows.find(account, id))
-        : ({ workflows }) => workflows.remove(account, id)
+      if (command._tag === "FindWorkflow") {
+        return ({ workflows }) => found(workflows.find(account, id))
+      }
+      return command._tag === "RemoveWorkflow"
+        ? ({ workflows }) => workflows.remove(account, id)
+        : ({ workflows }) => workflows.unpublish(account, id)
     }
     case "ListWorkflows":
     case "WalkWorkflows": {
@@ -417,6 +442,8 @@ export const actOf = (scene: Scene, command: Exclude<Command, { readonly _tag: "
     case "InsertWorkflow":
     case "ReplaceWorkflow":
     case "RemoveWorkflow":
+    case "PublishWorkflow":
+    case "UnpublishWorkflow":
     case "FindWorkflow":
     case "ListWorkflows":
     case "WalkWorkflows":

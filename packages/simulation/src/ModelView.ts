@@ -4,7 +4,7 @@
  * Guarantees: what one command may have touched is a part of it, so that a trace of a refused
  * commit shows at once. Leaves out: leases, which only a claim can see.
  */
-import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { auditAccount } from "@millrace/core/engine/Audit"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Effect, Option } from "effect"
@@ -44,6 +44,8 @@ export const touchedBy = (command: Command): Touched => {
     case "InsertWorkflow":
     case "ReplaceWorkflow":
     case "RemoveWorkflow":
+    case "PublishWorkflow":
+    case "UnpublishWorkflow":
       return { ...nothing, workflows: [command.workflow] }
     case "TakeOver":
       return { ...nothing, runs: [command.run] }
@@ -103,6 +105,23 @@ const creditsOf = Effect.fnUntraced(function* ({ ledger }: Stores, account: Acco
   }
 })
 
+/** What stores show of a workflow, and of its versions. */
+const workflowIn = Effect.fnUntraced(function* (
+  { workflows }: Stores,
+  account: AccountId,
+  id: WorkflowId,
+) {
+  const versions = Option.getOrNull(yield* workflows.listVersions(account, id))
+  return {
+    draft: Option.getOrNull(yield* workflows.find(account, id)),
+    current: Option.getOrNull(yield* workflows.findCurrent(account, id)),
+    versions,
+    contents: yield* Effect.forEach(versions?.items ?? [], ({ number }) =>
+      Effect.map(workflows.findVersion(account, id, number), Option.getOrNull),
+    ),
+  }
+})
+
 /** What stores show of some things. */
 export const part = Effect.fnUntraced(function* (stores: Stores, scene: Scene, touched: Touched) {
   const { accounts, runs, workflows } = scene.cast
@@ -111,9 +130,7 @@ export const part = Effect.fnUntraced(function* (stores: Stores, scene: Scene, t
       Effect.map(stores.keys.list(accounts[slot]!), byAge),
     ),
     workflows: yield* Effect.forEach(touched.workflows, (slot) =>
-      Effect.forEach(accounts, (account) =>
-        Effect.map(stores.workflows.find(account, workflows[slot]!), Option.getOrNull),
-      ),
+      Effect.forEach(accounts, (account) => workflowIn(stores, account, workflows[slot]!)),
     ),
     runs: yield* runsIn(
       stores,

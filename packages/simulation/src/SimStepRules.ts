@@ -21,6 +21,7 @@ const started = [
   "workflowId",
   "workflowName",
   "workflowRevision",
+  "workflowVersion",
   "definitionId",
   "executionId",
   "mode",

@@ -6,7 +6,14 @@ import { Struct } from "effect"
 
 /** The parts of a run that a commit never changes: how it was started, and its fence. */
 const kept = [
-  ...(["id", "accountId", "workflowId", "workflowName", "workflowRevision"] as const),
+  ...([
+    "id",
+    "accountId",
+    "workflowId",
+    "workflowName",
+    "workflowRevision",
+    "workflowVersion",
+  ] as const),
   ...(["definitionId", "executionId", "mode", "source", "singleNodeId", "rerunOf"] as const),
   ...(["parent", "priority", "startAt", "createdAt", "estimatedCredits", "maxCredits"] as const),
   ...(["keyId", "triggerId", "after", "webhook", "values", "inputOverrides"] as const),

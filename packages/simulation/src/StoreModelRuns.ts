@@ -105,11 +105,11 @@ class Lists {
   /** Since when runs that were woken may be taken. */
   readonly readyAt = new Map<RunId, Timestamp>()
   readonly leases = new Map<RunnerId, Timestamp>()
-  readonly workflows: WorkflowModel["workflows"]
+  readonly current: WorkflowModel["current"]
   readonly keys: KeyModel
 
-  constructor({ onRemove, workflows }: WorkflowModel, keys: KeyModel) {
-    this.workflows = workflows
+  constructor({ current, onRemove, workflows }: WorkflowModel, keys: KeyModel) {
+    this.current = current
     this.keys = keys
     this.signals = new Signals({
       hasWorkflow: (account, id) =>
@@ -158,14 +158,12 @@ class Lists {
     return { runId: found.runId, bodyHash: found.bodyHash }
   }
 
-  /** True when a run's workflow is there as the run knows it. */
-  hasWorkflowOf({ accountId, workflowId, workflowRevision }: Run): boolean {
-    return this.workflows().some(
-      (workflow) =>
-        workflow.accountId === accountId &&
-        workflow.id === workflowId &&
-        workflow.revision === workflowRevision,
-    )
+  /** True when a start would take what a run was started from. */
+  hasWorkflowOf({ accountId, workflowId, workflowRevision, workflowVersion }: Run): boolean {
+    const current = this.current(accountId, workflowId)
+    return current?.version === undefined
+      ? workflowVersion === null && current?.revision === workflowRevision
+      : workflowVersion === current.version
   }
 
   fits({ expected, run, seen }: RunCommit, now: Timestamp): boolean {

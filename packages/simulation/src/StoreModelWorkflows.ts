@@ -10,6 +10,7 @@ import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
 import { contains, pageOf } from "./StoreModelPage.ts"
+import { Versions } from "./StoreModelVersions.ts"
 
 /** A workflow store, and what it holds. */
 export interface WorkflowModel {
@@ -17,6 +18,10 @@ export interface WorkflowModel {
   readonly workflows: () => ReadonlyArray<Workflow>
   /** Calls it with every workflow that is removed. */
   readonly onRemove: (forget: (id: WorkflowId) => void) => void
+  /** What a start takes. */
+  readonly current: (account: AccountId, id: WorkflowId) => Workflow | undefined
+  /** The number of a workflow's newest version; 0 if it has none. */
+  readonly newestOf: (id: WorkflowId) => number
 }
 
 const summaryOf = ({
@@ -35,6 +40,8 @@ export const make = (): WorkflowModel => {
   const forgetters: Array<(id: WorkflowId) => void> = []
   const find = (account: AccountId, id: WorkflowId) =>
     workflows.find((workflow) => workflow.accountId === account && workflow.id === id)
+
+  const versions = new Versions(find)
 
   const store = WorkflowStore.of({
     find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(find(account, id))),
@@ -57,6 +64,7 @@ export const make = (): WorkflowModel => {
       Effect.sync(() => {
         const present = find(account, id)
         workflows = workflows.filter((each) => each !== present)
+        if (present !== undefined) versions.forget(id)
         if (present !== undefined) for (const forget of forgetters) forget(id)
         return present !== undefined
       }),
@@ -66,6 +74,7 @@ export const make = (): WorkflowModel => {
         const kept = payloadsKept(found.map(drawingBytesOf), mostBytes)
         return found.filter((_, index) => kept[index])
       }),
+    ...versions.methods,
     list: (query) =>
       Effect.sync(() => {
         const found = workflows.filter(
@@ -77,5 +86,11 @@ export const make = (): WorkflowModel => {
       }),
   })
   const onRemove = (forget: (id: WorkflowId) => void) => void forgetters.push(forget)
-  return { store, workflows: () => workflows, onRemove }
+  return {
+    store,
+    workflows: () => workflows,
+    current: versions.current,
+    newestOf: versions.newestOf,
+    onRemove,
+  }
 }

@@ -4,6 +4,8 @@
  * Guarantees: tests check each against its schema. Errors have one example per status.
  */
 
+import { examplesOfVersions } from "./VersionExamples.ts"
+
 /** The bodies of one operation. */
 export interface Example {
   readonly request?: unknown
@@ -416,6 +418,7 @@ const ofDeliveries: Readonly<Record<string, Example>> = {
 /** The examples of every operation, by its identifier. */
 export const examples: Readonly<Record<string, Example>> = {
   ...ofWorkflows,
+  ...examplesOfVersions(workflow),
   ...ofTriggers,
   ...ofRuns,
   "usage.read": { response: usage },

@@ -85,7 +85,7 @@ interface Target {
 /** The request of a call. */
 const requestOf = async ({ credentials, headers: who, prefix, url }: Target, call: AnyCall) => {
   const { body, headers, operation, query, signal } = call
-  const { id = "", name = "", nodeId = "", triggerId = "", valueId = "" } = call
+  const { id = "", name = "", nodeId = "", triggerId = "", valueId = "", version = "" } = call
   const [method = "", path = ""] = allRoutes[operation].split(" ")
   const search = new URLSearchParams(textOf(query)).toString()
   const known = new Headers({ ...textOf(headers), ...(await who()) })
@@ -100,6 +100,7 @@ const requestOf = async ({ credentials, headers: who, prefix, url }: Target, cal
   }
   const own = path
     .replace(":valueId", () => encodeURIComponent(valueId))
+    .replace(":version", () => encodeURIComponent(version))
     .replace(":triggerId", () => encodeURIComponent(triggerId))
     .replace(":nodeId", () => encodeURIComponent(nodeId))
     .replace(":name", () => encodeURIComponent(name))

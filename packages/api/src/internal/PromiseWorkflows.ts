@@ -10,10 +10,12 @@ import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
 import type { Listing, PageQuery } from "./Pages.ts"
 import { makeListing } from "./Pages.ts"
+import type { WorkflowVersions } from "./PromiseVersions.ts"
+import { makeVersions } from "./PromiseVersions.ts"
+import type { TaggedWorkflow, UpdateOptions, Workflow } from "./TaggedWorkflow.ts"
 import { watch } from "./Watching.ts"
 
-/** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
-export type Workflow = typeof Wire.Workflow.Encoded
+export type { TaggedWorkflow, UpdateOptions, Workflow } from "./TaggedWorkflow.ts"
 
 /** A workflow in a listing. It has the number of nodes in place of nodes and edges. */
 export type WorkflowItem = typeof Wire.WorkflowItem.Encoded
@@ -41,12 +43,6 @@ export type TextToEvaluate = Given<typeof EvaluateText.Encoded>
 
 /** What it gives, or why it gives nothing. */
 export type EvaluatedText = typeof TextValue.Encoded
-
-/** A workflow and its revision, for the `ifMatch` of a change. */
-export interface TaggedWorkflow {
-  readonly workflow: Workflow
-  readonly etag: string
-}
 
 /**
  * An item of a watched workflow. `presence`: who has it open. `revision`: what is stored, and which
@@ -76,14 +72,8 @@ export interface WorkflowSignalOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** How to change a workflow. */
-export interface UpdateOptions extends CallOptions {
-  /** The revision that the change is based on; any by default. */
-  readonly ifMatch?: string
-}
-
 /** The workflows of the account. An unknown id rejects with `WORKFLOW_NOT_FOUND`. */
-export interface Workflows {
+export interface Workflows extends WorkflowVersions {
   /** Newest first. */
   list(query?: WorkflowQuery, options?: CallOptions): Listing<WorkflowItem>
   /** Stores a new workflow, also a draft. Rejects with `INVALID_GRAPH` if it cannot be a graph. */
@@ -151,6 +141,7 @@ export const makeWorkflows = (transport: Transport): Workflows => {
     return { workflow: stored as Workflow, etag }
   }
   return {
+    ...makeVersions(transport),
     list: (query = {}, options) => list(query, options),
     create: async (body, options) =>
       (await ask("workflows.create", { body, options })).body as Workflow,

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import { versionEndpoints } from "./VersionsApi.ts"
 import { described, titled } from "./Words.ts"
 import { pageOf, WorkflowQuery } from "../PageQuery.ts"
 import { WorkflowEvent } from "../PresenceWire.ts"
@@ -167,5 +168,6 @@ const live = described(
 /** `/workflows`. */
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
   .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate, signal, live)
+  .add(...versionEndpoints)
   .prefix("/workflows")
   .annotateMerge(titled("Workflows", "Graphs of nodes joined by edges.")) {}

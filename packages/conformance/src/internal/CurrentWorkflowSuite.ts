@@ -148,6 +148,64 @@ const alone = (it: Tests): void => {
   )
 }
 
+/** Publishes a workflow as this version. */
+const published = (workflow: Workflow, number: number) =>
+  WorkflowStore.use((store) =>
+    store.publish({
+      account: workflow.accountId,
+      id: workflow.id,
+      expectedRevision: workflow.revision,
+      number,
+      note: null,
+      publishedAt: 1,
+      mostVersions: 9,
+    }),
+  )
+
+const versions = (it: Tests): void => {
+  it.effect("makes a run of the published version, whatever the draft has become", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WorkflowStore
+      const draft = yield* saved(samples.workflow())
+      assert.strictEqual(yield* published(draft, 1), "published")
+      const ofVersion = (workflowVersion: number | null) =>
+        samples.run({ ...of(draft), workflowVersion })
+      assert.strictEqual(yield* start(ofVersion(1)), "applied")
+      for (const other of [null, 2]) {
+        const run = ofVersion(other)
+        assert.strictEqual(yield* start(run), "StaleRun")
+        yield* assertAbsent(run)
+      }
+      const next = changed(draft)
+      yield* store.replace(next, draft.revision)
+      assert.strictEqual(yield* start(ofVersion(1)), "applied")
+      assert.strictEqual(yield* start(samples.run(of(next))), "StaleRun")
+      yield* published(next, 2)
+      const outcomes = yield* Effect.forEach([1, 2, null], (each) => start(ofVersion(each)), {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual(outcomes, ["StaleRun", "applied", "StaleRun"])
+      const strange = samples.run({ ...of(draft), workflowVersion: 2, accountId: samples.stranger })
+      assert.strictEqual(yield* start(strange), "StaleRun")
+      yield* store.unpublish(draft.accountId, draft.id)
+      assert.strictEqual(yield* start(ofVersion(2)), "StaleRun")
+      assert.strictEqual(yield* start(samples.run(of(next))), "applied")
+    }),
+  )
+
+  it.effect("says of a run which version it was started from", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run({ workflowVersion: 7 })
+      assert.strictEqual(yield* start(run, { isCurrent: false }), "applied")
+      const record = Option.getOrThrow(yield* store.find(run.accountId, run.id))
+      assert.strictEqual(record.run.workflowVersion, 7)
+    }),
+  )
+}
+
 const together = (it: Tests): void => {
   it.effect("answers each of many newRuns for itself", () =>
     Effect.gen(function* () {
@@ -297,6 +355,7 @@ const credits = (it: Tests): void => {
 export const currentWorkflowSuite = (it: Tests, hasLedger: boolean): void => {
   describe("RunStore.commit for a current workflow", () => {
     alone(it)
+    versions(it)
     together(it)
     names(it)
     if (hasLedger) credits(it)

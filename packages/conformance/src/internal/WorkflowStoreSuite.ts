@@ -6,6 +6,7 @@ import { WorkflowId } from "@millrace/core/domain/Id"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
 import * as Samples from "../Samples.ts"
+import { workflowVersionSuite } from "./WorkflowVersionSuite.ts"
 
 type Tests = Vitest.MethodsNonLive<WorkflowStore>
 
@@ -227,6 +228,7 @@ const list = (it: Tests): void => {
 
 /** Registers the tests of `WorkflowStore`. */
 export const workflowStoreSuite = (it: Tests): void => {
+  workflowVersionSuite(it)
   describe("WorkflowStore.insert", () => {
     insertAndFind(it)
   })

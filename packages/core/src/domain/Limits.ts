@@ -12,6 +12,7 @@ export * from "./internal/NodeLimits.ts"
 export * from "./internal/SessionLimits.ts"
 export * from "./internal/StartLimits.ts"
 export * from "./internal/TriggerLimits.ts"
+export * from "./internal/VersionLimits.ts"
 
 /** Characters of a workflow's name. */
 export const workflowNameLength = 120

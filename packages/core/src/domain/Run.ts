@@ -95,6 +95,8 @@ const BodyOf = Schema.Struct({
 export const CalledWorkflow = Schema.Struct({
   name: Schema.String,
   revision: Schema.Int,
+  /** The published version that it was; absent: the draft. */
+  version: Schema.optionalKey(Schema.Int),
   nodes: Schema.Array(Node),
   edges: Schema.Array(Edge),
   settings: WorkflowSettings,
@@ -238,6 +240,8 @@ export const Run = Schema.Struct({
   workflowId: WorkflowId,
   workflowName: Schema.String,
   workflowRevision: Schema.Int,
+  /** The published version that it was started from; `null` if it was the draft. */
+  workflowVersion: Schema.NullOr(Schema.Int),
   definitionId: Schema.String,
   /** The engine's execution, stable across recovery (`triggerRunId` on the wire). */
   executionId: Schema.String,

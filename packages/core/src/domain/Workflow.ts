@@ -164,7 +164,10 @@ export const WorkflowSettings = Schema.Struct({
 }).annotate({ identifier: "WorkflowSettings", closed: true })
 export type WorkflowSettings = typeof WorkflowSettings.Type
 
-/** A stored workflow. `revision` rises by one whenever the stored content changes. */
+/**
+ * A stored workflow. `revision` rises by one whenever the stored content changes. Only a published
+ * version of a workflow has a `version`, its number: then the content is that of the revision.
+ */
 export const Workflow = Schema.Struct({
   id: WorkflowId,
   accountId: AccountId,
@@ -175,6 +178,7 @@ export const Workflow = Schema.Struct({
   edges: Schema.Array(StoredEdge),
   settings: WorkflowSettings,
   revision: Schema.Int,
+  version: Schema.optionalKey(Schema.Int),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }).annotate({ identifier: "StoredWorkflow" })

@@ -47,7 +47,7 @@ export type ChildRun = StartedRun
 
 /** The start of a child run. */
 export interface ChildRequest {
-  /** A workflow of the same account, as it is stored now. */
+  /** A workflow of the same account: what a start would take of it. */
   readonly workflowId: string
   readonly values: JsonObject
   /** Which of the node's children it is, from 0. */

@@ -39,12 +39,14 @@ import { Signals } from "./Signals.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { Triggers } from "./Triggers.ts"
+import { Versions } from "./Versions.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** The services of the engine. */
 export type Engine =
   | Workflows
+  | Versions
   | Runs
   | Signals
   | Approvals
@@ -98,10 +100,9 @@ export const layer: Layer.Layer<
   StorageError,
   Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
 > = Layer.mergeAll(
-  Workflows.layer,
   Layer.provideMerge(
-    Layer.mergeAll(Triggers.layer, InboundWebhooks.layer, RunEndTriggers.layer),
-    Runs.layer,
+    Layer.mergeAll(Versions.layer, Triggers.layer, InboundWebhooks.layer, RunEndTriggers.layer),
+    Layer.merge(Workflows.layer, Runs.layer),
   ),
   Signals.layer,
   RunViews.layer,

@@ -229,7 +229,7 @@ const start = (services: Services): InboundWebhooks["Service"]["start"] =>
   Effect.fn("InboundWebhooks.start")(function* (webhook, request, body) {
     const { runs, workflows } = services
     const { accountId, id: triggerId, workflowId } = webhook
-    const found = yield* workflows.find(accountId, workflowId)
+    const found = yield* workflows.findCurrent(accountId, workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId })
     const values = valuesOf(webhook, requestFieldsOf(services.types, found.value), request, body)
     if (values === undefined) return undefined

@@ -4,7 +4,12 @@
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
-import { messagesPerRun, problemsShown, signalsPerWorkflow } from "../domain/Limits.ts"
+import {
+  messagesPerRun,
+  problemsShown,
+  signalsPerWorkflow,
+  versionsPerWorkflow,
+} from "../domain/Limits.ts"
 import { plain } from "../domain/Quote.ts"
 
 /** The account has no such workflow. */
@@ -13,6 +18,17 @@ export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("Wo
 }) {
   override get message(): string {
     return `Workflow ${plain(this.workflowId)} does not exist`
+  }
+}
+
+/** The workflow has no version of this number, or has it no more. */
+export class VersionNotFound extends Schema.TaggedError<VersionNotFound>()("VersionNotFound", {
+  workflowId: Schema.String,
+  number: Schema.Int,
+}) {
+  override get message(): string {
+    const kept = `the newest ${versionsPerWorkflow} are kept`
+    return `Workflow ${plain(this.workflowId)} has no version ${this.number}; ${kept}`
   }
 }
 

@@ -199,7 +199,7 @@ const startAfter = Effect.fnUntraced(function* (
   if (ended.omitted === true) {
     return missed(at, `The output of run ${run.id} is larger than what a run may be started with`)
   }
-  const found = into === null ? yield* workflows.find(accountId, workflowId) : Option.none()
+  const found = into === null ? yield* workflows.findCurrent(accountId, workflowId) : Option.none()
   const fields = Option.match(found, {
     onNone: () => [],
     onSome: (all) => requestFieldsOf(types, all),

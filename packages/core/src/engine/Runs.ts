@@ -35,6 +35,7 @@ import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
 import * as StartPlan from "./internal/StartPlan.ts"
 import { planOf } from "./internal/StartPlan.ts"
+import { choiceOf, takenWorkflow } from "./internal/TakenWorkflow.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Plan, Price } from "./internal/Plan.ts"
 import { rerunFailed, type RerunBatch } from "./internal/RerunFailed.ts"
@@ -47,7 +48,8 @@ import {
   type IdempotencyKeyTaken,
   InvalidGraph,
   RunNotFound,
-  WorkflowNotFound,
+  type VersionNotFound,
+  type WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
@@ -66,6 +68,7 @@ export type { StartedOnce } from "./internal/StartOnce.ts"
 /** Why a start is refused. */
 export type StartRefusal =
   | WorkflowNotFound
+  | VersionNotFound
   | InvalidGraph
   | InvalidWebhook
   | InsufficientCredits
@@ -132,7 +135,7 @@ export class Runs extends Context.Service<
     readonly validate: (
       account: AccountId,
       request: ValidationRequest,
-    ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
+    ) => Effect.Effect<Validation, WorkflowNotFound | VersionNotFound | StorageError>
     /**
      * Computes a text with expressions as if it stood at a node of a run of the workflow, from what
      * the run's nodes have put out. Stores nothing.
@@ -171,13 +174,13 @@ export class Runs extends Context.Service<
       request: RerunRequest,
     ) => Effect.Effect<
       PlannedRerun,
-      InvalidGraph | WorkflowNotFound | RunNotFound | RunOpen | StorageError
+      InvalidGraph | WorkflowNotFound | VersionNotFound | RunNotFound | RunOpen | StorageError
     >
     /** What a start would cost, node by node, or why it would be refused. Stores nothing. */
     readonly estimate: (
       account: AccountId,
       request: StartRequest,
-    ) => Effect.Effect<Estimate, WorkflowNotFound | StorageError>
+    ) => Effect.Effect<Estimate, WorkflowNotFound | VersionNotFound | StorageError>
     /** Cancels an open run at once. Does nothing if the run is canceled already. */
     readonly cancel: (
       account: AccountId,
@@ -326,25 +329,17 @@ const startOf = Effect.fnUntraced(function* (
   )
 })
 
-/** The workflow of a start, as it is in the store. */
-const storedOf = Effect.fnUntraced(function* (
-  { workflows }: Services,
-  account: AccountId,
-  { workflowId }: StartRequest,
-) {
-  const found = yield* workflows.find(account, workflowId)
-  return Option.isSome(found) ? found.value : yield* new WorkflowNotFound({ workflowId })
-})
-
 /**
  * Starts what this process has kept of the workflow, if the store says that it is current, and else
- * the workflow as it is in the store. Stale only where the idempotency key is taken.
+ * the workflow as it is in the store. Stale only where the idempotency key is taken. What a start
+ * takes that asks for a version, or for the draft, is read each time.
  */
 const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { kept } = services
+  const { kept, workflows } = services
   const { account, request } = asked
   const isWithin = yield* services.transactions.isWithin
-  const known = kept.find(account, request.workflowId)
+  const isUsual = choiceOf(request) === undefined
+  const known = isUsual ? kept.find(account, request.workflowId) : undefined
   if (known !== undefined) {
     const stored = yield* Effect.result(
       startOf(services, asked, known, { isCurrent: true, isWithin }),
@@ -354,10 +349,10 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
     // Whatever stands against this start may not stand against the workflow as it is now.
     kept.drop(known)
   }
-  const found = yield* storedOf(services, account, request)
+  const found = yield* takenWorkflow(workflows, account, request)
   const run = yield* startOf(services, asked, found, { isCurrent: false, isWithin })
   // A transaction may have read what is never committed.
-  if (!isWithin) kept.keep(found)
+  if (isUsual && !isWithin) kept.keep(found)
   return run
 })
 
@@ -443,13 +438,13 @@ const estimateOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>): Estimate
 
 const estimate = (services: Services): Runs["Service"]["estimate"] =>
   Effect.fn("Runs.estimate")(function* (account, request) {
-    const workflow = yield* storedOf(services, account, request)
+    const workflow = yield* takenWorkflow(services.workflows, account, request)
     return estimateOf(yield* planOf(services.planning, { account, request }, workflow, nobody))
   })
 
 const validate = (services: Services): Runs["Service"]["validate"] =>
   Effect.fn("Runs.validate")(function* (account, request) {
-    const stored = yield* storedOf(services, account, request)
+    const stored = yield* takenWorkflow(services.workflows, account, request)
     return yield* validated(services.planning, account, stored, request)
   })
 

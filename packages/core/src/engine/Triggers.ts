@@ -25,7 +25,7 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import type { Timed } from "./internal/ScheduleTimes.ts"
 import { nextOf, nextTime } from "./internal/ScheduleTimes.ts"
-import { InvalidGraph, WorkflowNotFound } from "./Refusals.ts"
+import { InvalidGraph, type VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runs } from "./Runs.ts"
 
 /** What of a trigger its owner sets. */
@@ -56,7 +56,12 @@ export class TriggerNotFound extends Schema.TaggedError<TriggerNotFound>()("Trig
 }
 
 /** Why a trigger is not accepted. */
-type Unacceptable = InvalidTrigger | InvalidGraph | WorkflowNotFound | StorageError
+type Unacceptable =
+  | InvalidTrigger
+  | InvalidGraph
+  | WorkflowNotFound
+  | VersionNotFound
+  | StorageError
 
 export class Triggers extends Context.Service<
   Triggers,

@@ -27,6 +27,7 @@ import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
 import { frozenOf, isWorkflowId } from "./internal/Called.ts"
+import { contentOf, sameContent } from "./internal/WorkflowContents.ts"
 import type { ChangeContext, Decide, NotChanged } from "./internal/WorkflowChanges.ts"
 import { WorkflowChanges } from "./internal/WorkflowChanges.ts"
 
@@ -98,17 +99,6 @@ const copyName = (name: string): string => {
   return firstOf(name, workflowNameLength - suffix.length) + suffix
 }
 
-const isSame = (left: unknown, right: unknown): boolean =>
-  left === right || JSON.stringify(left) === JSON.stringify(right)
-
-const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
-  left.name === right.name &&
-  left.description === right.description &&
-  left.thumbnailUrl === right.thumbnailUrl &&
-  isSame(left.nodes, right.nodes) &&
-  isSame(left.edges, right.edges) &&
-  isSame(left.settings ?? {}, right.settings ?? {})
-
 const checkDraft = (
   content: WorkflowContent,
   limits: Limits,
@@ -118,16 +108,6 @@ const checkDraft = (
     ? Result.succeed(undefined)
     : Result.fail(new InvalidGraph({ problems: problems.map((each) => each.message) }))
 }
-
-/** Only the fields that a client may set; others are dropped. */
-const contentOf = (workflow: WorkflowContent): WorkflowContent & Pick<Workflow, "settings"> => ({
-  name: workflow.name,
-  description: workflow.description,
-  thumbnailUrl: workflow.thumbnailUrl,
-  nodes: workflow.nodes,
-  edges: workflow.edges,
-  settings: workflow.settings ?? {},
-})
 
 const given = <T extends object>(change: T): Partial<T> =>
   Object.fromEntries(
@@ -260,7 +240,7 @@ const calledByNew = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CalledWorkflows, StorageError> {
   const [call] = callsIn([drawNode([], wanted)], {}, types.all())
   if (call === undefined || !isWorkflowId(call.workflowId)) return {}
-  const found = yield* store.find(account, call.workflowId)
+  const found = yield* store.findCurrent(account, call.workflowId)
   return Option.isNone(found) ? {} : { [call.workflowId]: frozenOf(found.value) }
 })
 

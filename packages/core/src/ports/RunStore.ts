@@ -33,8 +33,9 @@ export type Expected =
       /** A further condition: the account has no run with this key. The run then has it. */
       readonly idempotencyKey?: IdempotencyKey | undefined
       /**
-       * A further condition: the account still has the workflow at the run's `workflowRevision`.
-       * So a start can use a workflow that was read earlier.
+       * A further condition: the run's `workflowVersion` is the published one of its workflow; or
+       * it is `null`, none is published, and the account still has the workflow at the run's
+       * `workflowRevision`. So a start can use a workflow that was read earlier.
        */
       readonly isCurrent?: boolean | undefined
     }

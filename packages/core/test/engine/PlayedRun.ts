@@ -62,6 +62,7 @@ export const newRun: Run = {
   workflowId: WorkflowId.make("wf_1"),
   workflowName: "Test",
   workflowRevision: 1,
+  workflowVersion: null,
   definitionId: "wf_1@1",
   executionId: "exe_1",
   mode: "full",

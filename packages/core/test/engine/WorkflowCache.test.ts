@@ -98,10 +98,10 @@ describe("Runs.start of a workflow that was started before", () => {
       let reads = 0
       const counting = WorkflowStore.of({
         ...store,
-        find: (...of) =>
+        findCurrent: (...of) =>
           Effect.andThen(
             Effect.sync(() => reads++),
-            store.find(...of),
+            store.findCurrent(...of),
           ),
       })
       const here = yield* Effect.provideService(boot(), WorkflowStore, counting)

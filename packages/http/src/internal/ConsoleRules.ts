@@ -46,6 +46,12 @@ const ofAccount = {
     evaluate: rule("editor", "evaluate", "Computing an expression"),
     signal: rule("editor", "workflow", "Sending a signal to a workflow"),
     live: rule("viewer", "workflow", "Watching a workflow"),
+    publish: rule("editor", "workflow", "Publishing a workflow"),
+    unpublish: rule("editor", "workflow", "Unpublishing a workflow"),
+    versions: rule("viewer", "workflow", "Listing versions"),
+    version: rule("viewer", "workflow", "Reading a version"),
+    restore: rule("editor", "workflow", "Changing a workflow"),
+    difference: rule("viewer", "workflow", "Comparing versions"),
   },
   triggers: {
     list: rule("viewer", "workflow", "Listing triggers"),

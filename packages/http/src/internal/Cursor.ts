@@ -17,7 +17,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import { InvalidRequest } from "../Errors.ts"
 
 /** Which listing a cursor belongs to. */
-const ListingName = Schema.Literals(["workflows", "runs", "deliveries", "items"])
+const ListingName = Schema.Literals(["workflows", "versions", "runs", "deliveries", "items"])
 export type ListingName = typeof ListingName.Type
 
 const StorableText = Schema.String.check(isStorable)

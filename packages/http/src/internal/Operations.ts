@@ -4,6 +4,7 @@
  *
  * Leaves out: who may call.
  */
+import { WorkflowId } from "@millrace/core/domain/Id"
 import { Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
 import * as AdminOperations from "./AdminOperations.ts"
@@ -11,17 +12,24 @@ import * as ApprovalOperations from "./ApprovalOperations.ts"
 import { Cursors } from "./Cursor.ts"
 import * as DeliveryOperations from "./DeliveryOperations.ts"
 import * as NodeTypeOperations from "./NodeTypeOperations.ts"
-import type { GroupName, OperationsOf } from "./Operation.ts"
+import * as OpenWorkflows from "./OpenWorkflows.ts"
+import type { GroupName, Input, OperationsOf } from "./Operation.ts"
 import * as RunOperations from "./RunOperations.ts"
 import * as TriggerOperations from "./TriggerOperations.ts"
 import * as UsageOperations from "./UsageOperations.ts"
+import * as VersionOperations from "./VersionOperations.ts"
 import * as WorkflowOperations from "./WorkflowOperations.ts"
 
 const make = Effect.gen(function* () {
   const { follow, live, operations, wait } = yield* RunOperations.make
-  const { open, operations: workflows } = yield* WorkflowOperations.make
+  const opened = yield* OpenWorkflows.make
+  const open = (call: Input<"workflows", "live">) =>
+    opened.open(call, WorkflowId.make(call.params.id))
   const groups: { readonly [G in GroupName]: OperationsOf<G> } = {
-    workflows,
+    workflows: {
+      ...(yield* WorkflowOperations.make(opened)),
+      ...(yield* VersionOperations.make(opened)),
+    },
     triggers: yield* TriggerOperations.make,
     runs: operations,
     approvals: yield* ApprovalOperations.make,

@@ -19,6 +19,10 @@ import { problemsListed } from "@millrace/core/domain/Limits"
 import type { PlannedRerun } from "@millrace/core/engine/Runs"
 import type { NodePorts } from "@millrace/core/engine/RunViews"
 
+/** The field of the published version; absent for a run of the draft. */
+const versionOf = ({ workflowVersion }: Pick<Run, "workflowVersion">) =>
+  workflowVersion === null ? {} : { workflowVersion }
+
 /** A run in a listing. */
 export const itemOf = ({
   after,
@@ -29,6 +33,7 @@ export const itemOf = ({
   singleNodeId,
   startAt,
   triggerId,
+  workflowVersion,
   ...run
 }: Run): RunItem => ({
   ...run,
@@ -40,6 +45,7 @@ export const itemOf = ({
   ...(triggerId === null ? {} : { triggerId }),
   ...(priority === 0 ? {} : { priority }),
   ...(startAt === null ? {} : { startAt }),
+  ...versionOf({ workflowVersion }),
 })
 
 /** What a rerun would do. */
@@ -64,12 +70,13 @@ const words = { Asked: "asked", New: "new", Changed: "changed", Approval: "appro
 const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>
   largeValues === null ? {} : { largeValues }
 
-const contextOf = ({ largeValues, output, values, viewport, workflowRevision }: Run) => ({
-  values,
-  output,
-  ...largeOf({ largeValues }),
-  viewport,
-  workflowRevision,
+const contextOf = (run: Run) => ({
+  values: run.values,
+  output: run.output,
+  ...largeOf(run),
+  viewport: run.viewport,
+  workflowRevision: run.workflowRevision,
+  ...versionOf(run),
 })
 
 /** A node of a run. */
@@ -127,6 +134,6 @@ export const definitionOf = (
     inputPorts: [...inputs.values()],
     outputPorts: [...outputs.values()],
   }))
-  const workflow = { workflowId, workflowName, workflowRevision, viewport }
+  const workflow = { workflowId, workflowName, workflowRevision, ...versionOf(run), viewport }
   return { ...workflow, nodes, edges, settings: own, ports: known }
 }

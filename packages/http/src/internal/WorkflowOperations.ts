@@ -18,8 +18,8 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
-import * as OpenWorkflows from "./OpenWorkflows.ts"
-import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
+import type * as OpenWorkflows from "./OpenWorkflows.ts"
+import type { OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import * as SessionListing from "./SessionListing.ts"
 import { itemOf } from "./RunForms.ts"
@@ -32,7 +32,8 @@ const contentOf = (body: CreateWorkflow): WorkflowContent => ({
   ...body,
 })
 
-const answer = (workflow: Workflow): OperationAnswer<Workflow> => ({
+/** A workflow with its revision. */
+export const answer = (workflow: Workflow): OperationAnswer<Workflow> => ({
   value: workflow,
   etag: `"${workflow.revision}"`,
 })
@@ -51,7 +52,7 @@ const noRevision = -1
  * The revision in an `If-Match`; none for `*`, because a change requires that the workflow exists.
  * A tag that is not ours matches no revision. Several tags are not supported.
  */
-const expectedRevision = (ifMatch: string | undefined) => {
+export const expectedRevision = (ifMatch: string | undefined) => {
   if (ifMatch === undefined || ifMatch.trim() === "*") return Result.succeed(undefined)
   const tag = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(ifMatch)
   if (tag === null) {
@@ -208,14 +209,7 @@ const makeWrites = Effect.fnUntraced(function* ({ changed }: OpenWorkflows.OpenW
   } satisfies Partial<OperationsOf<"workflows">>
 })
 
-/** The operations of the group `workflows`, and having one open. */
-export const make = Effect.gen(function* () {
-  const opened = yield* OpenWorkflows.make
-  const operations: OperationsOf<"workflows"> = {
-    ...(yield* makeReads),
-    ...(yield* makeWrites(opened)),
-  }
-  const open = (call: Input<"workflows", "live">) =>
-    opened.open(call, WorkflowId.make(call.params.id))
-  return { operations, open }
+/** The operations of the group `workflows`, but for those on versions. */
+export const make = Effect.fnUntraced(function* (opened: OpenWorkflows.OpenWorkflows) {
+  return { ...(yield* makeReads), ...(yield* makeWrites(opened)) }
 })

@@ -144,9 +144,10 @@ class Runs {
     return entry
   }
 
-  /** True if the run's workflow is stored in the revision that the run names. */
-  isCurrent({ accountId, workflowId, workflowRevision }: Run): boolean {
-    return this.#workflows.find(accountId, workflowId)?.revision === workflowRevision
+  /** True if a start would take what the run was started from. */
+  isCurrent({ accountId, workflowId, workflowRevision, workflowVersion }: Run): boolean {
+    const { revision, version = null } = this.#workflows.current(accountId, workflowId) ?? {}
+    return version === workflowVersion && (version !== null || revision === workflowRevision)
   }
 
   /** False if the run is not in the state that the commit expects. */

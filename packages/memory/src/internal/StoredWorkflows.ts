@@ -9,7 +9,18 @@ import type { Page } from "@millrace/core/domain/Page"
 import { drawingBytesOf, payloadsKept } from "@millrace/core/domain/RunPayload"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
-import type { Replaced, WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
+import type {
+  VersionHead,
+  VersionList,
+  WorkflowVersion,
+} from "@millrace/core/domain/WorkflowVersion"
+import { workflowOf } from "@millrace/core/domain/WorkflowVersion"
+import type {
+  Publication,
+  Published,
+  Replaced,
+  WorkflowQuery,
+} from "@millrace/core/ports/WorkflowStore"
 import { Context, Layer } from "effect"
 import * as Timeline from "./Timeline.ts"
 
@@ -17,6 +28,9 @@ interface Entry {
   readonly id: WorkflowId
   readonly createdAt: Timestamp
   workflow: Workflow
+  /** The oldest first. */
+  versions: ReadonlyArray<WorkflowVersion>
+  published: number | null
 }
 
 const summaryOf = ({
@@ -28,6 +42,11 @@ const summaryOf = ({
   ...rest,
   nodeCount: nodes.length,
 })
+
+const headOf = (version: WorkflowVersion): VersionHead => {
+  const { accountId, note, number, publishedAt, revision, workflowId } = version
+  return { workflowId, accountId, number, revision, note, publishedAt }
+}
 
 const matcher = (search: string | undefined): ((workflow: Workflow) => boolean) => {
   if (search === undefined) return () => true
@@ -58,7 +77,8 @@ export class Drawings {
   /** False if there is a workflow with this identifier. */
   insert(workflow: Workflow): boolean {
     if (this.#entries.has(workflow.id)) return false
-    const entry = { id: workflow.id, createdAt: workflow.createdAt, workflow }
+    const { createdAt, id } = workflow
+    const entry: Entry = { id, createdAt, workflow, versions: [], published: null }
     this.#entries.set(workflow.id, entry)
     this.#timelineOf(workflow.accountId).add(entry)
     return true
@@ -77,6 +97,44 @@ export class Drawings {
     this.#timelineOf(account).remove(entry)
     this.onRemove(id)
     return this.#entries.delete(id)
+  }
+
+  /** What a start takes that asks for nothing else. */
+  current(account: AccountId, id: WorkflowId): Workflow | undefined {
+    const entry = this.#own(account, id)
+    if (entry === undefined || entry.published === null) return entry?.workflow
+    return workflowOf(entry.versions.find(({ number }) => number === entry.published)!)
+  }
+
+  publish(publication: Publication): Published {
+    const { account, expectedRevision, id, mostVersions, note, number, publishedAt } = publication
+    const entry = this.#own(account, id)
+    const newest = entry?.versions.at(-1)?.number ?? 0
+    if (entry?.workflow.revision !== expectedRevision) return "conflict"
+    if (number < 1 || (number !== newest && number !== newest + 1)) return "conflict"
+    if (number > newest) {
+      const { createdAt: _, id: workflowId, updatedAt: _updated, ...content } = entry.workflow
+      const version = { ...content, workflowId, number, note, publishedAt }
+      entry.versions = [...entry.versions, version].slice(-mostVersions)
+    }
+    entry.published = number
+    return "published"
+  }
+
+  unpublish(account: AccountId, id: WorkflowId): boolean {
+    const entry = this.#own(account, id)
+    if (entry !== undefined) entry.published = null
+    return entry !== undefined
+  }
+
+  version(account: AccountId, id: WorkflowId, wanted: number): WorkflowVersion | undefined {
+    return this.#own(account, id)?.versions.find(({ number }) => number === wanted)
+  }
+
+  versions(account: AccountId, id: WorkflowId): VersionList | undefined {
+    const entry = this.#own(account, id)
+    if (entry === undefined) return undefined
+    return { published: entry.published, items: entry.versions.map(headOf).toReversed() }
   }
 
   findMany(

@@ -25,6 +25,14 @@ const make = Effect.map(StoredWorkflows, (workflows) =>
     remove: (account, id) => Effect.sync(() => workflows.remove(account, id)),
     findMany: (account, ids, mostBytes) =>
       Effect.sync(() => workflows.findMany(account, ids, mostBytes)),
+    findCurrent: (account, id) =>
+      Effect.sync(() => Option.fromUndefinedOr(workflows.current(account, id))),
+    publish: (publication) => Effect.sync(() => workflows.publish(publication)),
+    unpublish: (account, id) => Effect.sync(() => workflows.unpublish(account, id)),
+    findVersion: (account, id, number) =>
+      Effect.sync(() => Option.fromUndefinedOr(workflows.version(account, id, number))),
+    listVersions: (account, id) =>
+      Effect.sync(() => Option.fromUndefinedOr(workflows.versions(account, id))),
     list: (query) => Effect.sync(() => workflows.list(query)),
   }),
 )

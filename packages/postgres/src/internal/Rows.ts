@@ -84,7 +84,7 @@ export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown
 })
 
 export const texts = columns("text")
-const jsons = columns("json")
+export const jsons = columns("json")
 export const int4s = columns("int4")
 export const int8s = columns("int8")
 
@@ -144,7 +144,7 @@ const immutable: Table<Run> = [
     "keyId",
     "triggerId",
   ),
-  ...int4s<Run>("workflowRevision", "priority"),
+  ...int4s<Run>("workflowRevision", "workflowVersion", "priority"),
   ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits", "startAt"),
   ...jsons<Run>("inputOverrides", "viewport", "webhook", "parent"),
   ...jsons<Run>({ values: "input_values", after: "after_run" }),

@@ -16,6 +16,7 @@ import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 import { values } from "./Statements.ts"
+import * as WorkflowVersions from "./WorkflowVersions.ts"
 
 const kept = new Set(["id", "account_id", "created_at"])
 
@@ -40,24 +41,30 @@ interface Wanted {
 /** How many look-ups one statement serves at most. */
 const findsPerStatement = 1_000
 
-const findStatement = `
+/** Reads what `value` makes of the row `w2` of each workflow. */
+const findStatement = (value: string): string => `
 SELECT found.value FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS JOIN LATERAL (
-  SELECT ${Rows.object(Rows.workflows, "w2")} AS value FROM workflows w2
+  SELECT ${value} AS value FROM workflows w2
   WHERE w2.id = w.id AND ${Rows.isOf("w2.account_id", "w.account")} OFFSET 0
 ) found`
+
+const draftStatement = findStatement(Rows.object(Rows.workflows, "w2"))
+
+const currentStatement = findStatement(WorkflowVersions.currentOf("w2"))
 
 const placeOf = (account: string, id: string): string => `${account}\n${id}`
 
 /** Looks up many workflows in one statement, which reads each once. */
 const findAll = (
   sql: SqlClient,
+  statement: string,
   wanted: ReadonlyArray<Wanted>,
 ): Effect.Effect<ReadonlyArray<Option.Option<Workflow>>, SqlError> => {
   const places = wanted.map(({ account, id }) => placeOf(account, Rows.text(id)))
   const unique = new Map(wanted.map((one, index) => [places[index]!, one]))
   const accounts = Array.from(unique.values(), ({ account }) => Rows.text(account))
   const ids = Array.from(unique.values(), ({ id }) => Rows.text(id))
-  return Effect.map(values<Workflow>(sql, findStatement, [accounts, ids]), (workflows) => {
+  return Effect.map(values<Workflow>(sql, statement, [accounts, ids]), (workflows) => {
     const found = new Map(workflows.map((one) => [placeOf(one.accountId, one.id), one]))
     return places.map((place) => Option.fromUndefinedOr(found.get(place)))
   })
@@ -97,11 +104,14 @@ const list = (sql: SqlClient, query: WorkflowQuery) => {
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
-  const find = yield* Statements.gather<Wanted, Option.Option<Workflow>>(sql, {
-    keyOf: () => undefined,
-    flush: (wanted) => findAll(sql, wanted),
-    maxMembers: findsPerStatement,
-  })
+  const finding = (statement: string) =>
+    Statements.gather<Wanted, Option.Option<Workflow>>(sql, {
+      keyOf: () => undefined,
+      flush: (wanted) => findAll(sql, statement, wanted),
+      maxMembers: findsPerStatement,
+    })
+  const find = yield* finding(draftStatement)
+  const findCurrent = yield* finding(currentStatement)
   return databasePort<WorkflowStore["Service"]>("WorkflowStore", {
     find: (account, id) => find({ account, id }),
     insert: Effect.fnUntraced(function* (workflow) {
@@ -127,6 +137,11 @@ const make = Effect.gen(function* () {
         account,
         mostBytes,
       ]),
+    findCurrent: (account, id) => findCurrent({ account, id }),
+    publish: (publication) => WorkflowVersions.publish(sql, publication),
+    unpublish: (account, id) => WorkflowVersions.unpublish(sql, account, id),
+    findVersion: (account, id, number) => WorkflowVersions.find(sql, account, id, number),
+    listVersions: (account, id) => WorkflowVersions.list(sql, account, id),
     list: (query) => list(sql, query),
   })
 })

@@ -15,6 +15,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
     "The run has no large value there. Read the run again and take its `largeValues`.",
   SECRET_NOT_FOUND: "The account has no secret of this name. List the secrets.",
   WORKFLOW_NOT_FOUND: "The account has no such workflow. Check the id, and whose request it is.",
+  VERSION_NOT_FOUND:
+    "The workflow has no such version, or has forgotten it. List the versions that are kept.",
   NODE_NOT_FOUND: "The run or workflow has no such node; the sentence names it. Check the id.",
   NOT_IN_QUARANTINE: "The run is not in quarantine, or not any more. Nothing is left to do.",
   REVISION_MISMATCH:

@@ -18,7 +18,7 @@ import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/co
 import { Effect, Layer, Option } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
-import * as Workflows from "./WorkflowStore.ts"
+import * as Workflows from "./WorkflowRows.ts"
 
 interface KeyRow {
   readonly key: string

@@ -33,12 +33,18 @@ const standingStatement = `SELECT number, fence, revision, messages, status, own
 const isStored = (db: Connection, id: RunId): boolean =>
   db.query(`SELECT 1 FROM runs WHERE id = ?`, id).first() !== undefined
 
-const isCurrent = (db: Connection, { accountId, workflowId, workflowRevision }: Run): boolean =>
+/** True if a start would take what the run was started from. */
+const isCurrent = (
+  db: Connection,
+  { accountId, workflowId, workflowRevision, workflowVersion }: Run,
+): boolean =>
   db
     .query(
-      `SELECT 1 FROM workflows WHERE id = ? AND account_id = ? AND revision = ?`,
+      `SELECT 1 FROM workflows WHERE id = ? AND account_id = ? AND published IS ?
+       AND (published IS NOT NULL OR revision = ?)`,
       workflowId,
       accountId,
+      workflowVersion,
       workflowRevision,
     )
     .first() !== undefined

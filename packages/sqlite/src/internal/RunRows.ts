@@ -52,6 +52,7 @@ const headOf = (run: Run): Head => ({
   workflowId: run.workflowId,
   workflowName: run.workflowName,
   workflowRevision: run.workflowRevision,
+  workflowVersion: run.workflowVersion,
   definitionId: run.definitionId,
   executionId: run.executionId,
   mode: run.mode,
@@ -123,7 +124,7 @@ export const columns =
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
 
 /** What is said of runs that were stored before there were these properties. */
-const earlier = { rerunOf: null, parent: null, after: null, childCredits: 0 }
+const earlier = { workflowVersion: null, rerunOf: null, parent: null, after: null, childCredits: 0 }
 
 /** A run from its row. */
 export const runOf = (row: RunRow): Run => ({

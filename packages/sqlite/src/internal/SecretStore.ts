@@ -13,7 +13,7 @@ import { SecretStore, TooManySecrets } from "@millrace/core/ports/SecretStore"
 import { Effect, Layer } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
-import * as Workflows from "./WorkflowStore.ts"
+import * as Workflows from "./WorkflowRows.ts"
 
 interface Row {
   readonly account_id: AccountId

@@ -350,6 +350,17 @@ CREATE INDEX workflow_signals_kept ON workflow_signals (workflow_id, key, number
 CREATE INDEX workflow_signals_expired ON workflow_signals (expires_at);
 `
 
+const workflowVersions = `
+ALTER TABLE workflows ADD COLUMN published INTEGER; -- NULL: starts take the draft
+CREATE TABLE workflow_versions (
+  workflow_id TEXT NOT NULL REFERENCES workflows (id) ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  content TEXT NOT NULL,
+  PRIMARY KEY (workflow_id, number)
+) STRICT;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -371,6 +382,7 @@ export const versions: ReadonlyArray<string> = [
   childIndex,
   signalTables,
   openMessages,
+  workflowVersions,
 ]
 
 /**

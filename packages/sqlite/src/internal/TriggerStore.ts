@@ -24,7 +24,7 @@ import { Database } from "./SqliteConnection.ts"
 import * as RunEnds from "./RunEnds.ts"
 import type { Row } from "./TriggerRows.ts"
 import { columns, textOf, triggerOf, triggerWith } from "./TriggerRows.ts"
-import * as Workflows from "./WorkflowStore.ts"
+import * as Workflows from "./WorkflowRows.ts"
 
 const dueAtOf = (trigger: Trigger) => (trigger.type === "schedule" ? trigger.dueAt : null)
 

@@ -15,11 +15,8 @@ import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
 import { behind, window } from "./Listing.ts"
 import { folded } from "./RunRows.ts"
-
-interface Row {
-  readonly summary: string
-  readonly drawing: string
-}
+import { find, textsOf } from "./WorkflowRows.ts"
+import * as WorkflowVersions from "./WorkflowVersions.ts"
 
 interface Sized {
   readonly id: WorkflowId
@@ -28,16 +25,6 @@ interface Sized {
 
 const sizeStatement = `SELECT id, octet_length(drawing) AS bytes FROM workflows
   WHERE id = ? AND account_id = ?`
-
-const textsOf = ({ edges, nodes, settings, ...head }: Workflow) => {
-  const summary: WorkflowSummary = { ...head, nodeCount: nodes.length }
-  return { summary: JSON.stringify(summary), drawing: JSON.stringify({ nodes, edges, settings }) }
-}
-
-const workflowOf = ({ drawing, summary }: Row): Workflow => {
-  const { nodeCount: _, ...head } = JSON.parse(summary) as WorkflowSummary
-  return { ...head, ...(JSON.parse(drawing) as Pick<Workflow, "nodes" | "edges" | "settings">) }
-}
 
 const insert = (db: Connection, workflow: Workflow): void => {
   const { drawing, summary } = textsOf(workflow)
@@ -52,18 +39,6 @@ const insert = (db: Connection, workflow: Workflow): void => {
     summary,
     drawing,
   )
-}
-
-/** The account's workflow. */
-export const find = (db: Connection, account: AccountId, id: WorkflowId): Workflow | undefined => {
-  const row = db
-    .query<Row>(
-      `SELECT summary, drawing FROM workflows WHERE id = ? AND account_id = ?`,
-      id,
-      account,
-    )
-    .first()
-  return row === undefined ? undefined : workflowOf(row)
 }
 
 const replace = (db: Connection, workflow: Workflow, expectedRevision: number) => {
@@ -116,13 +91,6 @@ const list = (db: Connection, query: WorkflowQuery): Page<WorkflowSummary> => {
   )
 }
 
-/** All workflows of an account, by identifier. */
-export const all = (db: Connection, account: AccountId): ReadonlyArray<Workflow> =>
-  db
-    .query<Row>(`SELECT summary, drawing FROM workflows WHERE account_id = ? ORDER BY id`, account)
-    .all()
-    .map(workflowOf)
-
 const make = (db: Connection): WorkflowStore["Service"] =>
   WorkflowStore.of({
     find: (account, id) =>
@@ -137,6 +105,22 @@ const make = (db: Connection): WorkflowStore["Service"] =>
       ),
     findMany: (account, ids, mostBytes) =>
       db.read("WorkflowStore.findMany", () => findMany(db, account, ids, mostBytes)),
+    findCurrent: (account, id) =>
+      db.read("WorkflowStore.findCurrent", () =>
+        Option.fromUndefinedOr(WorkflowVersions.current(db, account, id)),
+      ),
+    publish: (publication) =>
+      db.write("WorkflowStore.publish", () => WorkflowVersions.publish(db, publication)),
+    unpublish: (account, id) =>
+      db.write("WorkflowStore.unpublish", () => WorkflowVersions.unpublish(db, account, id)),
+    findVersion: (account, id, number) =>
+      db.read("WorkflowStore.findVersion", () =>
+        Option.fromUndefinedOr(WorkflowVersions.find(db, account, id, number)),
+      ),
+    listVersions: (account, id) =>
+      db.read("WorkflowStore.listVersions", () =>
+        Option.fromUndefinedOr(WorkflowVersions.list(db, account, id)),
+      ),
     list: (query) => db.read("WorkflowStore.list", () => list(db, query)),
   })
 

@@ -1,11 +1,11 @@
 /**
  * The workflows that a start freezes beside its own, because nodes call them: those that its nodes
- * name by a drawn id, those that these name, and so on.
+ * name by a drawn id, those that these name, and so on; of each, what a start of it would take.
  *
  * Guarantees: what was frozen before is taken as it was, so a tree of runs executes what its first
  * run has found. Leaves out: workflows whose ids are computed; a child reads those.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { AccountId } from "../../domain/Id.ts"
 import { WorkflowId } from "../../domain/Id.ts"
 import { calledBytes, workflowsCalled } from "../../domain/Limits.ts"
@@ -46,14 +46,18 @@ export interface Calls {
   readonly drawn: ReadonlyArray<Call>
 }
 
-/** A stored workflow as a start freezes it. */
-export const frozenOf = ({ edges, name, nodes, revision, settings }: Workflow): CalledWorkflow => ({
-  name,
-  revision,
-  nodes: bareNodes(nodes),
-  edges: bareEdges(edges),
-  settings,
-})
+/** A workflow as a start freezes it. */
+export const frozenOf = (workflow: Workflow): CalledWorkflow => {
+  const { edges, name, nodes, revision, settings, version } = workflow
+  return {
+    name,
+    revision,
+    ...(version === undefined ? {} : { version }),
+    nodes: bareNodes(nodes),
+    edges: bareEdges(edges),
+    settings,
+  }
+}
 
 const unknownTo = ({ nodeId, port, workflowId }: Call): Problem =>
   problemOfNode(nodeId, `input ${quoted(port)}: there is no workflow ${quoted(workflowId)}`, {
@@ -83,8 +87,12 @@ export const calledBy = Effect.fnUntraced(function* (
     )
     for (const id of ids) asked.add(id)
     const unread = ids.filter((id) => !Object.hasOwn(frozen, id)).filter(isWorkflowId)
-    const read = unread.length === 0 ? [] : yield* store.findMany(account, unread, mostBytes)
-    const stored = new Map<string, CalledWorkflow>(read.map((each) => [each.id, frozenOf(each)]))
+    const read = yield* Effect.forEach(unread, (id) => store.findCurrent(account, id), {
+      concurrency: "unbounded",
+    })
+    const stored = new Map<string, CalledWorkflow>(
+      read.flatMap((each) => (Option.isSome(each) ? [[each.value.id, frozenOf(each.value)]] : [])),
+    )
     const fresh = ids.flatMap((id) => {
       const workflow = Object.hasOwn(frozen, id) ? frozen[id] : stored.get(id)
       return workflow === undefined ? [] : [[id, workflow] as const]
@@ -102,6 +110,3 @@ export const calledBy = Effect.fnUntraced(function* (
     problems: own.filter(({ workflowId }) => !found.has(workflowId)).map(unknownTo),
   }
 })
-
-/** More than is ever read before the limit is noticed. */
-const mostBytes = Number.MAX_SAFE_INTEGER

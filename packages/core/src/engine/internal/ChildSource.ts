@@ -177,7 +177,7 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     if (!isWorkflowId(id)) return yield* refusal(`there is no ${named}`)
     const found =
       called === undefined
-        ? yield* read(named, workflows.find(account, id))
+        ? yield* read(named, workflows.findCurrent(account, id))
         : Option.some(asStored(run, id, called))
     if (Option.isNone(found)) return yield* refusal(`there is no ${named}`)
     const maxCredits = leftOf(run)
@@ -290,6 +290,7 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
       workflowId: run.workflowId,
       workflowName: run.workflowName,
       workflowRevision: run.workflowRevision,
+      workflowVersion: run.workflowVersion,
       definitionId: definition.id,
       mode: "item",
       source: run.source,

@@ -25,12 +25,18 @@ import { notStarted } from "../../domain/Run.ts"
 import type { Webhook, WebhookConfig } from "../../domain/Webhook.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
+import type { VersionChoice } from "../../domain/WorkflowVersion.ts"
 import type { InvalidWebhook } from "../Refusals.ts"
 import type { Overlay, Plan } from "./Plan.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
   readonly workflowId: WorkflowId
+  /**
+   * The draft, or the version of this number. Absent: the published version, or the draft if none
+   * is published; for a node that runs alone, the draft.
+   */
+  readonly version?: VersionChoice | undefined
   readonly values?: JsonObject | undefined
   readonly graphInputOverrides?: InputOverrides | undefined
   readonly nodeOverrides?: ReadonlyArray<Node> | undefined
@@ -106,6 +112,7 @@ export const newRunOf = (
   workflowId: workflow.id,
   workflowName: workflow.name,
   workflowRevision: workflow.revision,
+  workflowVersion: workflow.version ?? null,
   definitionId: made.definition.id,
   mode: modeOf(request),
   source: request.source ?? "api",

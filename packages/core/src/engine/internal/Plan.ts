@@ -42,6 +42,8 @@ export interface Overlay {
   readonly takenOver?: PinnedOutputs
   /** True if the workflow is none that is stored. */
   readonly isDraft?: boolean
+  /** True if no values are known yet: whatever the request node requires may still come. */
+  readonly anyValues?: boolean | undefined
   /** True if the node that runs alone has expressions, and so an `input` for them. */
   readonly hasInput?: boolean
   /** The inputs with secrets of the node that runs alone; their literals are read once more. */
@@ -117,7 +119,9 @@ const valuesOf = (
   graph: Graph,
   overlay: Overlay,
 ): Result.Result<JsonObject, ReadonlyArray<Problem>> =>
-  Result.map(resolveValues(graph, overlay.values), freeze)
+  overlay.anyValues === true
+    ? Result.succeed(freeze(overlay.values))
+    : Result.map(resolveValues(graph, overlay.values), freeze)
 
 /** Nodes and edges of workflows that are started often, without what editors have added. */
 const bared = new WeakMap<Workflow, Pick<Definition, "nodes" | "edges">>()
@@ -146,7 +150,10 @@ const definitionIdOf = (
 ): string => {
   const isOwn = overlay.nodeOverrides.length > 0 || overlay.isDraft === true
   const others = Object.entries(called)
-    .map(([id, { revision }]) => `/${id}@${revision}`)
+    .map(
+      ([id, { revision, version }]) =>
+        `/${id}@${revision}${version === undefined ? "" : `v${version}`}`,
+    )
     .toSorted()
   const revised = `${workflow.id}@${workflow.revision}${others.join("")}`
   if (isOwn || revised.length > idLength) return evaluatedId(runId)

@@ -20,6 +20,7 @@ import type {
 import { evaluatedId, isPinned, isTerminal, nodeRunsOf } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
+import type { VersionChoice } from "../../domain/WorkflowVersion.ts"
 import type { Graph } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
@@ -29,18 +30,22 @@ import type { LatestOutput, RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import type { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
-import { InvalidGraph, RunNotFound, RunOpen, WorkflowNotFound } from "../Refusals.ts"
+import type { VersionNotFound, WorkflowNotFound } from "../Refusals.ts"
+import { InvalidGraph, RunNotFound, RunOpen } from "../Refusals.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { StartRequest } from "./NewRun.ts"
 import { calledByStart } from "./StartPlan.ts"
+import { takenWorkflow } from "./TakenWorkflow.ts"
 import { wholeOutputs } from "./WholeOutputs.ts"
 
 /** What a rerun asks for. */
 export interface RerunRequest {
   /** Nodes to execute anew with all that follows them, beside those that have not completed. */
   readonly from?: ReadonlyArray<string> | undefined
-  /** The graph of the earlier run, or the workflow as it is now. `same` by default. */
+  /** The graph of the earlier run, or what a start would take now. `same` by default. */
   readonly definition?: "same" | "current" | undefined
+  /** With `current`: what a start would take that asks for this. */
+  readonly version?: VersionChoice | undefined
   readonly nodeOverrides?: ReadonlyArray<Node> | undefined
   /** Outputs in the place of executing nodes, or of what would be taken over. */
   readonly pinnedOutputs?: PinnedOutputs | undefined
@@ -75,9 +80,10 @@ const sentencesOf = (problems: ReadonlyArray<Problem>) => problems.map(({ messag
 /** The graph of a run as a workflow. */
 const workflowOf = ({ definition, run }: RunRecord): Workflow => {
   const { prices: _, workflows: __, ...settings } = definition.settings
-  const { accountId, createdAt, workflowId: id, workflowName: name, workflowRevision } = run
+  const { accountId, createdAt, workflowId: id, workflowName: name } = run
+  const { workflowRevision: revision, workflowVersion: version } = run
   const { edges, nodes } = definition
-  const drawn = { nodes, edges, settings, revision: workflowRevision }
+  const drawn = { nodes, edges, settings, revision, ...(version === null ? {} : { version }) }
   const rest = { description: null, thumbnailUrl: null, createdAt, updatedAt: createdAt }
   return { id, accountId, name, ...drawn, ...rest }
 }
@@ -120,16 +126,15 @@ const compare = Effect.fnUntraced(function* (
   request: RerunRequest,
 ): Effect.fn.Return<
   Pick<PreparedRerun, "plan" | "workflow"> & { readonly kept: CalledWorkflows | undefined },
-  InvalidGraph | WorkflowNotFound | StorageError
+  InvalidGraph | WorkflowNotFound | VersionNotFound | StorageError
 > {
   const { run } = record
   const isSameGraph = request.definition !== "current"
-  const stored = isSameGraph
-    ? Option.some(workflowOf(record))
-    : yield* parts.workflows.find(run.accountId, run.workflowId)
-  if (Option.isNone(stored)) return yield* new WorkflowNotFound({ workflowId: run.workflowId })
-  const workflow = stored.value
-  const { from = [], nodeOverrides = [], pinnedOutputs = {} } = request
+  const { from = [], nodeOverrides = [], pinnedOutputs = {}, version } = request
+  const { accountId, workflowId } = run
+  const workflow = isSameGraph
+    ? workflowOf(record)
+    : yield* takenWorkflow(parts.workflows, accountId, { workflowId, version })
   const overlay = { values: {}, inputOverrides: run.inputOverrides, nodeOverrides }
   const frozen = record.definition.settings.workflows
   const kept = isSameGraph ? frozen : undefined
@@ -166,7 +171,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
   request: RerunRequest,
 ): Effect.fn.Return<
   PreparedRerun,
-  InvalidGraph | WorkflowNotFound | RunNotFound | RunOpen | StorageError
+  InvalidGraph | WorkflowNotFound | VersionNotFound | RunNotFound | RunOpen | StorageError
 > {
   const found = yield* parts.runs.find(account, id)
   if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })

@@ -8,7 +8,7 @@
  * Guarantees: nothing is remembered of what a transaction has read or stored. Leaves out: the
  * start itself.
  */
-import { Effect, Equal, FiberSet, Option, type Scope } from "effect"
+import { Effect, Equal, FiberSet, type Scope } from "effect"
 import type { RunId } from "../../domain/Id.ts"
 import { definitionsKnown } from "../../domain/Limits.ts"
 import type { Definition } from "../../domain/Run.ts"
@@ -20,6 +20,7 @@ import type { Transactions } from "../../ports/Transactions.ts"
 import { refusedBy } from "../../ports/Transactions.ts"
 import { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import { BoundedMap } from "../BoundedMap.ts"
+import { takenWorkflow } from "./TakenWorkflow.ts"
 
 /** For starts inside transactions of callers. */
 export interface TransactionalStarts extends Pick<Transactions, "isWithin" | "within"> {
@@ -38,7 +39,7 @@ const none: TransactionalStarts = {
 
 const over = (
   { announce, define, isWithin, within }: Transactions,
-  { find }: WorkflowStore["Service"],
+  workflows: WorkflowStore["Service"],
   fork: (effect: Effect.Effect<void>) => unknown,
 ): TransactionalStarts => {
   /** Shared definitions: true for those that are committed, false while they are being stored. */
@@ -47,8 +48,9 @@ const over = (
   /** Stores the definition outside the transaction, if the committed workflow is this one. */
   const share = Effect.fnUntraced(
     function* (workflow: Workflow, shared: Definition) {
-      const stored = yield* find(workflow.accountId, workflow.id)
-      if (!Option.exists(stored, (each) => Equal.equals(each, workflow))) return
+      const { accountId: account, id: workflowId, version = "draft" } = workflow
+      const stored = yield* takenWorkflow(workflows, account, { workflowId, version })
+      if (!Equal.equals(stored, workflow)) return
       yield* define(shared)
       known.set(shared.id, true)
     },

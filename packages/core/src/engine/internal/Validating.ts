@@ -20,6 +20,8 @@ import { validationOf } from "./Validation.ts"
 export interface ValidationRequest extends StartRequest {
   /** Takes the place of what is stored; what is absent stays. */
   readonly draft?: Partial<Pick<Workflow, "nodes" | "edges">> | undefined
+  /** True: whichever values a start brings. What the request node requires is no problem. */
+  readonly anyValues?: boolean | undefined
 }
 
 /** A run that is only planned. */
@@ -32,9 +34,9 @@ export const validated = Effect.fnUntraced(function* (
   stored: Workflow,
   request: ValidationRequest,
 ) {
-  const { draft } = request
+  const { anyValues, draft } = request
   const workflow = { ...stored, ...draft }
-  const overlay = { ...overlayOf(request), isDraft: draft !== undefined }
+  const overlay = { ...overlayOf(request), isDraft: draft !== undefined, anyValues }
   const tooLarge = draft === undefined ? [] : problemsOfSize(workflow, yield* CurrentLimits)
   const isReadable = tooLarge.length === 0
   const called = isReadable ? yield* calledByStart(planning, account, workflow, overlay) : callsNone

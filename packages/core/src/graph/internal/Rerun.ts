@@ -8,13 +8,12 @@
 import type { Edge, Node } from "../../domain/Workflow.ts"
 import { parentOf } from "../../domain/Workflow.ts"
 import { approvalType } from "../../domain/Approval.ts"
-import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
-import { isJsonObject } from "../../domain/Json.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
 import type { RerunCalls } from "./CalledWorkflows.ts"
 import { frozenNodes } from "./LoopBody.ts"
 import type { Drawing } from "./Draft.ts"
+import { arrivalsOf, contentOf } from "./Drawn.ts"
 
 /** Why a node is executed anew. */
 export type RerunReason =
@@ -53,30 +52,6 @@ export interface RerunPlan {
   readonly anew: ReadonlyMap<string, RerunReason>
   /** Nodes whose outputs are taken over. */
   readonly takenOver: ReadonlyArray<string>
-}
-
-/** What the engine reads of a node: without its place and its name. */
-const contentOf = ({ data, type }: Node): string => {
-  const { label: _, ...rest } = isJsonObject(data) ? data : {}
-  return JSON.stringify([type, sorted(isJsonObject(data) ? rest : data)])
-}
-
-/** With the keys of objects in one order. */
-const sorted = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== "object" || value === null) return value
-  const entries = Object.entries(value).map(([key, each]) => [key, sorted(each)] as const)
-  return Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)))
-}
-
-/** The edges that end at each node, in their order, as texts to compare. */
-const arrivalsOf = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, string> => {
-  const all = new Map<string, string>()
-  for (const { source, sourceHandle, target, targetHandle } of edges) {
-    const ports = [sourceHandle || defaultOutput, targetHandle || defaultInput]
-    all.set(target, `${all.get(target) ?? ""}${JSON.stringify([source, ...ports])}`)
-  }
-  return all
 }
 
 /** The loop around each node that lies in any: the outermost one. */
