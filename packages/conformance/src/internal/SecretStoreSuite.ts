@@ -150,6 +150,11 @@ const tells = (it: Tests): void => {
         { workflowId: both.id, workflowName: both.name, names: ["a_1", "token"] },
         { workflowId: one.id, workflowName: one.name, names: ["token_2"] },
       ])
+      const publication = { account, id: one.id, expectedRevision: 1, number: 1, mostVersions: 9 }
+      yield* workflows.publish({ ...publication, note: null, publishedAt: 1 })
+      yield* workflows.replace({ ...one, ...drawing("{{ secrets.other }}"), revision: 2 }, 1)
+      const ofOne = (yield* store.users(account)).find(({ workflowId }) => workflowId === one.id)
+      assert.deepStrictEqual(ofOne?.names, ["other", "token_2"])
     }),
   )
 }

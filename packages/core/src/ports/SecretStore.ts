@@ -54,7 +54,10 @@ export class SecretStore extends Context.Service<
       account: AccountId,
       names: ReadonlyArray<string>,
     ) => Effect.Effect<void, StorageError>
-    /** The workflows of an account whose nodes have `secrets.name` in a text, by identifier. */
+    /**
+     * The workflows of an account whose nodes, as drawn or as published, have `secrets.name` in a
+     * text, by identifier.
+     */
     readonly users: (account: AccountId) => Effect.Effect<ReadonlyArray<SecretUser>, StorageError>
     /** For each master key that sealed secrets of any account, one of those secrets. */
     readonly secretOfEachKey: Effect.Effect<ReadonlyArray<SealedSecret>, StorageError>

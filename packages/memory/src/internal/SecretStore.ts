@@ -52,7 +52,8 @@ const make = Effect.gen(function* () {
     users: (account) =>
       Effect.sync(() => {
         const users = workflows.all(account).flatMap(({ id, name, nodes }) => {
-          const names = secretsNamedBy(nodes)
+          const published = workflows.current(account, id)?.nodes ?? []
+          const names = secretsNamedBy([...nodes, ...published])
           return names.length === 0 ? [] : [{ workflowId: id, workflowName: name, names }]
         })
         return users.slice(0, secretUsersListed)

@@ -68,9 +68,11 @@ const textsOf = (texts: ReadonlyArray<string>) =>
 /** Reads all drawings of the account. Operators ask this, and not often. */
 const usersStatement = `
 SELECT json_build_object('workflowId', w.id, 'workflowName', w.name, 'names', n.names) AS value
-FROM workflows w CROSS JOIN LATERAL (
+FROM workflows w LEFT JOIN workflow_versions v ON v.workflow_id = w.id AND v.number = w.published
+CROSS JOIN LATERAL (
   SELECT json_agg(DISTINCT m[1] COLLATE "C" ORDER BY m[1] COLLATE "C") AS names
-  FROM regexp_matches(w.nodes::text, 'secrets\\.([A-Za-z_][A-Za-z0-9_]*)', 'g') m
+  FROM regexp_matches(concat(w.nodes::text, ' ', v.nodes::text),
+    'secrets\\.([A-Za-z_][A-Za-z0-9_]*)', 'g') m
 ) n
 WHERE w.account_id = $1 AND n.names IS NOT NULL ORDER BY w.id LIMIT ${secretUsersListed}`
 

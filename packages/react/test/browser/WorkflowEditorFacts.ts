@@ -163,6 +163,7 @@ export const workflowEditorFacts = () => {
       const edges = [{ id: "e", source: "g", target: "s", targetHandle: "text" }]
       const { engine } = stage.server
       const { id } = await engine.workflows.create({ name: "pins", nodes, edges })
+      await engine.workflows.publish(id)
       const run = await engine.runs.start({ workflowId: id })
       await openGate("pinned")
       await run.wait()
@@ -180,6 +181,8 @@ export const workflowEditorFacts = () => {
       const { items } = await engine.runs.list({ workflowId: id })
       const { nodes: ran } = await engine.runs.get(items[0]!.id)
       expect([ran["g"]!.attempt, ran["s"]!.attempt]).toEqual([0, 1])
+      // What is published is the same here, and still the editor runs what it draws.
+      expect(items.map(({ workflowVersion }) => workflowVersion)).toEqual([undefined, 1])
       await page.getByRole("button", { name: "Back to editing" }).click()
       await page.getByRole("button", { name: "Unpin all" }).click()
       await page.getByText("Nothing is pinned any more.").waitFor()

@@ -14,6 +14,7 @@ import { Effect, Layer } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
 import * as Workflows from "./WorkflowRows.ts"
+import * as WorkflowVersions from "./WorkflowVersions.ts"
 
 interface Row {
   readonly account_id: AccountId
@@ -95,7 +96,8 @@ const markUsed = (
 const users = (db: Connection, account: AccountId): ReadonlyArray<SecretUser> =>
   Workflows.all(db, account)
     .flatMap(({ id, name, nodes }) => {
-      const names = secretsNamedBy(nodes)
+      const published = WorkflowVersions.current(db, account, id)?.nodes ?? []
+      const names = secretsNamedBy([...nodes, ...published])
       return names.length === 0 ? [] : [{ workflowId: id, workflowName: name, names }]
     })
     .slice(0, secretUsersListed)

@@ -53,7 +53,13 @@ export const useEditorRun = (options: EditorRunOptions) => {
     await editing.save()
     if (editing.read().saving !== "saved") throw new Error(messages.saveFirst)
     const pinned = Object.keys(pins).length === 0 ? {} : { pinnedOutputs: pins }
-    const { id } = await client.runs.start({ workflowId, values, ...pinned })
+    const { id } = await client.runs.start({
+      workflowId,
+      // What is drawn here, whatever is published.
+      version: "draft",
+      values,
+      ...pinned,
+    })
     follow(id)
   }
   const follow = (id: string) => {
