@@ -15,14 +15,17 @@
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
+// 11. Children, items of a loop, signals and schedules, beside the bare statements.
+//
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
-// `expressions`, `start`, `engine` or `peers` runs one part. `engine` and `peers` take
+// `expressions`, `depth`, `start`, `engine` or `peers` runs one part. `engine` and `peers` take
 // `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
 // meanwhile), `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios
 // into `docs/explanation/performance.md`.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
+import * as Depth from "./Depth.ts"
 import * as Durable from "./Durable.ts"
 import * as Expressions from "./Expressions.ts"
 import * as Engine from "./Engine.ts"
@@ -168,6 +171,7 @@ const results = {
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
   waiting: await part("waiting", () => Waiting.measure(3)),
   start: await part("start", () => Start.measure(rounds)),
+  depth: await part("depth", () => Depth.measure(rules.rounds)),
   growth: await part("growth", () => Growth.measure()),
   expressions: await part("expressions", () => Expressions.measure(rounds)),
   engine: await part("engine", () => Engine.measure(rules)),

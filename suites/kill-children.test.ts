@@ -76,8 +76,8 @@ it("start each child once, and end with every result, over kills", async () => {
   console.log(`${parents} parents of ${items} children in ${Date.now() - begun} ms`, done)
   const results = await query<{ readonly id: string; readonly output: unknown }>(
     postgres.url,
-    `SELECT id, status || coalesce(output::text, '') AS output FROM runs
-     WHERE parent_id IS NULL ORDER BY id`,
+    `SELECT id, status || coalesce(output::text, '') || coalesce(error::text, '') AS output
+     FROM runs WHERE parent_id IS NULL ORDER BY id`,
   )
   const expected = `COMPLETED${JSON.stringify(Array.from({ length: items }, (_, n) => n))}`
   const started = new Set(results.map(({ id }) => id))

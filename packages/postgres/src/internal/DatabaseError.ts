@@ -16,14 +16,21 @@ export const causeOf = (error: SqlError): unknown =>
 export const storageError = (operation: string, error: SqlError): StorageError =>
   new StorageError({ operation, cause: causeOf(error) })
 
-/** Turns the database's errors of an effect into the ports' error. */
+/**
+ * Turns the database's errors of an effect into the ports' error. One is a defect where the
+ * connection of a transaction is gone, so that nobody can end the transaction.
+ */
 export const orStorageError =
   (operation: string) =>
   <A, E, R>(
     self: Effect.Effect<A, E, R>,
   ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> =>
-    Effect.mapError(self, (error) =>
-      isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>),
+    Effect.catchDefect(
+      Effect.mapError(self, (error) =>
+        isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>),
+      ),
+      (defect) =>
+        isSqlError(defect) ? Effect.fail(storageError(operation, defect)) : Effect.die(defect),
     )
 
 /** The methods of a port. They may also fail with errors of the database. */

@@ -49,12 +49,21 @@ export class Traffic {
   }
 
   /** Asks some server; `undefined` when there was no answer, or one that says to come again. */
-  async ask<A>(method: "GET" | "POST", path: string, body?: object): Promise<A | undefined> {
+  async ask<A>(
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+    idempotencyKey?: string,
+  ): Promise<A | undefined> {
     const origins = this.#fleet.origins()
     if (origins.length === 0) return undefined
     const response = await fetch(`${this.#dice.pick(origins)}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.secret}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${this.secret}`,
+        "content-type": "application/json",
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      },
       signal: AbortSignal.timeout(10_000),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).catch(() => undefined)
@@ -68,9 +77,14 @@ export class Traffic {
   }
 
   /** Asks until there is an answer. */
-  async insist<A>(method: "GET" | "POST", path: string, body?: object): Promise<A> {
+  async insist<A>(
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+    idempotencyKey?: string,
+  ): Promise<A> {
     for (;;) {
-      const answer = await this.ask<A>(method, path, body)
+      const answer = await this.ask<A>(method, path, body, idempotencyKey)
       if (answer !== undefined) return answer
       await sleep(50)
     }
