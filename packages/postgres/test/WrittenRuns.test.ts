@@ -66,6 +66,7 @@ layer(layerBoth)("Commits of a run", (test) => {
         { startedAt: 5 },
         { heldCredits: 5 },
         { actualCredits: 5 },
+        { childCredits: 5 },
         { attempts: 1 },
         { active: [{ ordinal: 0, attempt: 1, startedAt: 1 }] },
         { waiting },

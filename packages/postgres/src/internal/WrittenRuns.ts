@@ -18,7 +18,8 @@ import type { RunCommit } from "@millrace/core/ports/RunStore"
 /** What is remembered of a run: nothing large, because others may own the run meanwhile. */
 interface WrittenRun extends Pick<
   Run,
-  "accountId" | "fence" | "revision" | "status" | "startedAt" | "heldCredits" | "actualCredits"
+  | ("accountId" | "fence" | "revision" | "status" | "startedAt")
+  | ("heldCredits" | "actualCredits" | "childCredits")
 > {
   /** The number of its row. */
   readonly number: number
@@ -54,6 +55,7 @@ export class WrittenRuns {
       known.startedAt === run.startedAt &&
       known.heldCredits === run.heldCredits &&
       known.actualCredits === run.actualCredits &&
+      known.childCredits === run.childCredits &&
       clearsLosses !== true &&
       seen === undefined
     )
@@ -76,8 +78,9 @@ export class WrittenRuns {
       this.#definitions.set(expected.definition.id, true)
     }
     if (!isOwned || isTerminal(run.status)) return void this.#runs.delete(run.id)
-    const { accountId, actualCredits, fence, heldCredits, revision, startedAt, status } = run
-    const credits = { heldCredits, actualCredits }
+    const { accountId, fence, revision, startedAt, status } = run
+    const { actualCredits, childCredits, heldCredits } = run
+    const credits = { heldCredits, actualCredits, childCredits }
     const known = { number, accountId, fence, revision, status, startedAt, ...credits }
     this.#runs.set(run.id, { ...known, isUsual: isUsual(run) })
   }
