@@ -27,7 +27,13 @@ import {
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
-import { DrawnNode, Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
+import {
+  ConcurrencyKey,
+  DrawnNode,
+  Edge,
+  Node,
+  WorkflowSettings,
+} from "@millrace/core/domain/Workflow"
 import { VersionChoice } from "@millrace/core/domain/WorkflowVersion"
 import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
@@ -91,6 +97,11 @@ export const RunItem = object("RunItem", {
   after: optional(RunBefore, "The run whose end it follows; absent if it follows none."),
   priority: optional(run.priority, "Its priority among the waiting runs; absent if it is 0."),
   startAt: optional(Timestamp, "When it starts, or started; absent if that was not put off."),
+  concurrencyKey: optional(
+    Schema.String,
+    "It waits, or waited, until fewer than `concurrency` runs of its workflow had this key.",
+  ),
+  concurrency: optional(Schema.Int, "Present beside `concurrencyKey`."),
 })
 export type RunItem = typeof RunItem.Type
 
@@ -256,6 +267,12 @@ export const StartRun = Schema.Struct({
     Timestamp,
     "When to start, at most a year ahead; a time that has passed is now. Until then the run is " +
       "QUEUED. Its credits are reserved when it starts; if they are not covered, it is FAILED.",
+  ),
+  concurrencyKey: optional(
+    ConcurrencyKey,
+    "Wait while another run of the workflow has this key. A text, which may have plain paths of " +
+      "the values: `{{ values.customer }}`. The setting of the workflow by default; its " +
+      "`concurrency` says how many runs may have a key at once.",
   ),
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type

@@ -15,6 +15,7 @@ import { Effect, Layer } from "effect"
 import { absentPortSuite } from "./internal/AbsentPortSuite.ts"
 import { accountCapSuite } from "./internal/AccountCapSuite.ts"
 import { admitSuite } from "./internal/AdmitSuite.ts"
+import { concurrencyKeySuite } from "./internal/ConcurrencyKeySuite.ts"
 import { currentWorkflowSuite } from "./internal/CurrentWorkflowSuite.ts"
 import { inboxSuite } from "./internal/InboxSuite.ts"
 import { keyStoreSuite } from "./internal/KeyStoreSuite.ts"
@@ -106,6 +107,7 @@ export const conformance = <E, R = never>(
       signalSuite(it)
       runTurnSuite(it, crowd)
       runOrderSuite(it)
+      concurrencyKeySuite(it)
       if (manifest.ports.includes("ledger")) {
         ledgerSuite(it)
         namedCreditSuite(it)

@@ -92,6 +92,8 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   after: null,
   priority: 0,
   startAt: null,
+  concurrencyKey: null,
+  concurrency: null,
   createdAt,
   values: {},
   inputOverrides: {},

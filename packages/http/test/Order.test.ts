@@ -63,6 +63,45 @@ layer(Harness.layer)("order among runs", (it) => {
       }),
     )
 
+    it.effect("takes a concurrency key, or that of the workflow, and shows it", () =>
+      Effect.gen(function* () {
+        const { tenant } = yield* Harness
+        const owner = yield* tenant()
+        const settings = { concurrencyKey: "{{ values.customer }}", concurrency: 3 }
+        const workflowId = yield* create(owner, { ...hello, settings })
+        const ofWorkflow = yield* finish(owner, workflowId, { values: { customer: "acme" } })
+        const read = (yield* call(owner, "GET", `/${ofWorkflow}`)).body
+        assert.deepInclude(read, { concurrencyKey: "acme", concurrency: 3 })
+        const own = { values: { customer: "acme" }, concurrencyKey: "mine" }
+        const id = yield* finish(owner, workflowId, own)
+        assert.strictEqual((yield* call(owner, "GET", `/${id}`)).body.concurrencyKey, "mine")
+      }),
+    )
+
+    for (const concurrencyKey of ["", "k".repeat(256), 7, null, "{{ fetch.id }}"]) {
+      it.effect(`refuses a concurrencyKey of ${JSON.stringify(concurrencyKey)} with 400`, () =>
+        Effect.gen(function* () {
+          const { owner, workflowId } = yield* begin
+          const { body, status } = yield* call(owner, "POST", "", { workflowId, concurrencyKey })
+          assert.strictEqual(status, 400)
+          assert.match(body.error, /^concurrencyKey: /)
+        }),
+      )
+    }
+
+    for (const concurrency of [0, 1_001, 1.5, "2"]) {
+      it.effect(`refuses a workflow with a concurrency of ${JSON.stringify(concurrency)}`, () =>
+        Effect.gen(function* () {
+          const { send, tenant } = yield* Harness
+          const { key } = yield* tenant()
+          const json = { ...hello, settings: { concurrency } }
+          const { body, status } = yield* send("POST", "/api/v1/workflows", { key, json })
+          assert.strictEqual(status, 400)
+          assert.match(body.error, /^settings\.concurrency: /)
+        }),
+      )
+    }
+
     for (const priority of [-11, 11, 1.5, "1", null]) {
       it.effect(`refuses a priority of ${JSON.stringify(priority)} with 400`, () =>
         Effect.gen(function* () {

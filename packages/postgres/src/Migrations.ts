@@ -25,7 +25,7 @@ import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables, openMessages } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
-import { runOrder } from "./internal/RunOrderTables.ts"
+import { concurrencyKeys, runOrder } from "./internal/RunOrderTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
@@ -284,6 +284,7 @@ const migrations = {
   "0021_signals": all(signalTables),
   "0022_open_messages": all(openMessages),
   "0023_workflow_versions": all(workflowVersionTables),
+  "0024_concurrency_keys": all(concurrencyKeys),
 }
 
 const table = "millrace_migrations"

@@ -151,6 +151,8 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   after: null,
   priority: 0,
   startAt: null,
+  concurrencyKey: null,
+  concurrency: null,
   createdAt: timeOf(0),
   values: {},
   inputOverrides: {},

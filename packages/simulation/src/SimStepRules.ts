@@ -32,6 +32,8 @@ const started = [
   "after",
   "priority",
   "startAt",
+  "concurrencyKey",
+  "concurrency",
   "createdAt",
   "values",
   "inputOverrides",

@@ -17,7 +17,7 @@ const kept = [
   ...(["definitionId", "executionId", "mode", "source", "singleNodeId", "rerunOf"] as const),
   ...(["parent", "priority", "startAt", "createdAt", "estimatedCredits", "maxCredits"] as const),
   ...(["keyId", "triggerId", "after", "webhook", "values", "inputOverrides"] as const),
-  ...(["viewport", "fence", "messages"] as const),
+  ...(["viewport", "concurrencyKey", "concurrency", "fence", "messages"] as const),
 ] as const
 
 /** These parts of a run. */

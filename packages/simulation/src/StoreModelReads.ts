@@ -8,9 +8,10 @@ import type {
   ActivityQuery,
   ChildQuery,
   LatestOutput,
+  RunQuery,
   WorkflowActivity,
 } from "@millrace/core/ports/RunStore"
-import { oldestFirst } from "./StoreModelPage.ts"
+import { contains, oldestFirst } from "./StoreModelPage.ts"
 
 /** What the nodes of a workflow last put out. */
 export const latestOutputs = (
@@ -66,5 +67,26 @@ export const activityOf = (
       }
       return [[id, { lastRun, ...counts }] as const]
     }),
+  )
+}
+
+/** True for a run that a listing shows. */
+export const isFound = (run: Run, query: RunQuery): boolean => {
+  const { account, isRoot, parentRunId, search, source, status, triggerId, workflowId } = query
+  const { from = -Infinity, to = Infinity } = query
+  return (
+    run.accountId === account &&
+    (workflowId === undefined || run.workflowId === workflowId) &&
+    (status === undefined || run.status === status) &&
+    (source === undefined || run.source === source) &&
+    (triggerId === undefined || run.triggerId === triggerId) &&
+    (parentRunId === undefined || run.parent?.runId === parentRunId) &&
+    (isRoot !== true || run.parent === null) &&
+    run.createdAt >= from &&
+    run.createdAt < to &&
+    (search === undefined ||
+      contains(run.workflowName, search) ||
+      (run.error !== null && contains(run.error, search)) ||
+      run.id.startsWith(search))
   )
 }

@@ -120,3 +120,24 @@ export const claimed = (request: ClaimRequest, claimable: Claimable): ReadonlyAr
   const owned = [...claimable.owned, ...back.filter(({ owner }) => owner === null)]
   return [...back, ...byTurns(wanted(claimable.queued), owned, request, claimable)].slice(0, limit)
 }
+
+const hasSameKey = (one: Run, other: Run): boolean =>
+  one.accountId === other.accountId &&
+  one.workflowId === other.workflowId &&
+  one.concurrencyKey === other.concurrencyKey
+
+/** Of runs that wait for their keys, in order, those that get them beside their holders. */
+export const givenKeys = (
+  waiting: ReadonlyArray<Run>,
+  holders: ReadonlyArray<Run>,
+): ReadonlyArray<Run> => {
+  const given: Array<Run> = []
+  const refused: Array<Run> = []
+  for (const run of waiting) {
+    const held = [...holders, ...given].filter((other) => hasSameKey(run, other))
+    const isBehind = refused.some((other) => hasSameKey(run, other))
+    if (isBehind || held.length >= run.concurrency!) refused.push(run)
+    else given.push(run)
+  }
+  return given
+}

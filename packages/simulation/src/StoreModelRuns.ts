@@ -10,11 +10,12 @@ import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { lossesPerRun } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import { needsKey } from "@millrace/core/domain/Run"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { ClaimRequest, RunCommit, RunQuery, SendResult } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunCommit, SendResult } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { SignalWait } from "@millrace/core/domain/WorkflowSignal"
 import { messageOf } from "@millrace/core/domain/WorkflowSignal"
@@ -25,9 +26,9 @@ import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { Inboxes } from "./StoreModelInboxes.ts"
 import { keptOf } from "./StoreModelKept.ts"
 import { Signals } from "./StoreModelSignals.ts"
-import { contains, pageOf } from "./StoreModelPage.ts"
-import { activityOf, childrenOf, latestOutputs } from "./StoreModelReads.ts"
-import { claimed } from "./StoreModelRounds.ts"
+import { pageOf } from "./StoreModelPage.ts"
+import { activityOf, childrenOf, isFound, latestOutputs } from "./StoreModelReads.ts"
+import { claimed, givenKeys } from "./StoreModelRounds.ts"
 
 /** A run store, and what it holds. */
 export interface RunModel {
@@ -59,26 +60,6 @@ interface Row {
 /** True for a run that can still change. */
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
 
-const isFound = (run: Run, query: RunQuery): boolean => {
-  const { account, isRoot, parentRunId, search, source, status, triggerId, workflowId } = query
-  const { from = -Infinity, to = Infinity } = query
-  return (
-    run.accountId === account &&
-    (workflowId === undefined || run.workflowId === workflowId) &&
-    (status === undefined || run.status === status) &&
-    (source === undefined || run.source === source) &&
-    (triggerId === undefined || run.triggerId === triggerId) &&
-    (parentRunId === undefined || run.parent?.runId === parentRunId) &&
-    (isRoot !== true || run.parent === null) &&
-    run.createdAt >= from &&
-    run.createdAt < to &&
-    (search === undefined ||
-      contains(run.workflowName, search) ||
-      (run.error !== null && contains(run.error, search)) ||
-      run.id.startsWith(search))
-  )
-}
-
 /** The event that the row of a node tells of, if it tells of one. */
 const eventOf = ({ id, workflowId }: Run, row: NodeRun): ReadonlyArray<RunEvent> => {
   const { attempt, error, finishedAt, nodeId, nodeType, sequence, status } = row
@@ -102,6 +83,8 @@ class Lists {
   starts: ReadonlyArray<Start> = []
   readonly inboxes = new Inboxes()
   readonly signals: Signals
+  /** Runs that have been given the key that they had to wait for. */
+  readonly given = new Set<RunId>()
   /** Since when runs that were woken may be taken. */
   readonly readyAt = new Map<RunId, Timestamp>()
   readonly leases = new Map<RunnerId, Timestamp>()
@@ -213,6 +196,7 @@ class Lists {
     this.inboxes.take(run.id, taken)
     for (const start of starts) {
       this.set(start.run)
+      if (!needsKey(start.run)) this.given.add(start.run.id)
       this.definitions = [...this.definitions, start.definition]
     }
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, false, now)
@@ -233,6 +217,7 @@ class Lists {
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
     this.readyAt.delete(run.id)
+    if (present === undefined && !needsKey(run)) this.given.add(run.id)
     const losses = clearsLosses === true ? [] : (present?.losses ?? run.losses)
     this.set(present === undefined ? run : { ...run, ...keptOf(present), owner, losses })
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
@@ -269,6 +254,20 @@ class Lists {
     return [...losses, { runner: owner, lostAt, nodes, cause: "died" }]
   }
 
+  /** True for a run that still waits for its key. */
+  readonly waitsForKey = (run: Run) => run.concurrencyKey !== null && !this.given.has(run.id)
+
+  /** What a claim does first: keys are given in the order of the queue. */
+  giveKeys(now: Timestamp): void {
+    for (const run of this.runs.filter((each) => isOpen(each) && this.waitsForKey(each))) {
+      const isLeftBehind = run.owner !== null && this.hasRunOut(run.owner, now)
+      if (isLeftBehind) this.set({ ...run, fence: run.fence + 1, owner: null })
+    }
+    const waiting = this.queuedBy(now).filter((run) => this.waitsForKey(run))
+    const holders = this.runs.filter((run) => isOpen(run) && this.given.has(run.id))
+    for (const run of givenKeys(waiting, holders)) this.given.add(run.id)
+  }
+
   /** The queue, and the parked runs that are due, by the time since which they may be claimed. */
   queuedBy(now: Timestamp): ReadonlyArray<Run> {
     const readyAt = (run: Run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt
@@ -279,6 +278,7 @@ class Lists {
 
   /** The runs that a claim takes, in its order. */
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
+    this.giveKeys(now)
     const open = this.openBy(({ createdAt }) => createdAt)
     const expired = open.filter((run) =>
       run.owner === null ? isLeft(run, now) : this.hasRunOut(run.owner, now),
@@ -288,7 +288,7 @@ class Lists {
     return claimed(request, {
       capOf,
       expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
-      queued: this.queuedBy(now),
+      queued: this.queuedBy(now).filter((run) => !this.waitsForKey(run)),
       owned: open.filter(({ owner }) => owner !== null),
     })
   }

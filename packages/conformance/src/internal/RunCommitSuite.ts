@@ -69,6 +69,8 @@ const newRuns = (it: Tests): void => {
         after: { runId: RunId.make("run_ended"), depth: 3 },
         priority: -7,
         startAt: Samples.epoch + 4,
+        concurrencyKey: "a key",
+        concurrency: 12,
         owner: samples.runner(),
         startedAt: Samples.epoch + 5,
         viewport: { x: -1.5, y: 2, zoom: 0.25 },

@@ -266,6 +266,13 @@ export const Run = Schema.Struct({
    * QUEUED, `dueAt` is this time, and nothing is reserved for it.
    */
   startAt: Schema.NullOr(Timestamp),
+  /**
+   * Of the runs of its workflow with this key, only `concurrency` hold it at once. A run is given
+   * the key before it starts, and holds it until it has ended. `null`: it waits for no other run.
+   */
+  concurrencyKey: Schema.NullOr(Schema.String),
+  /** `null` for a run without a key. */
+  concurrency: Schema.NullOr(Schema.Int),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
@@ -338,6 +345,14 @@ export const notStarted = {
   owner: null,
   messages: 0,
 } satisfies Partial<Run>
+
+/** True for a new run that cannot start at once, whoever has room: it waits for its time or key. */
+export const waitsForMore = ({ concurrencyKey, startAt }: Run): boolean =>
+  startAt !== null || concurrencyKey !== null
+
+/** True for a new run that has to wait until it is given its key. */
+export const needsKey = ({ concurrencyKey, owner, status }: Run): boolean =>
+  concurrencyKey !== null && status === "QUEUED" && owner === null
 
 /**
  * What happened to one node in a run. Its row is stored when the node finishes, and whenever it has

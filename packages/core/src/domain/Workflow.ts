@@ -10,6 +10,8 @@ import { AccountId, WorkflowId } from "./Id.ts"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject, Json } from "./Json.ts"
 import {
+  concurrencyKeyLength,
+  mostConcurrency,
   thumbnailDataLength,
   thumbnailUrlLength,
   workflowDescriptionLength,
@@ -152,15 +154,26 @@ export const ThumbnailUrl = Schema.NullOr(
   ),
 )
 
+/** What makes a concurrency key: a text, with `{{ values.name }}` for what a run is given. */
+export const ConcurrencyKey = Schema.String.check(
+  Schema.isMinLength(1),
+  isAtMost(concurrencyKeyLength),
+)
+
 /**
  * The settings of all runs of a workflow. `onFailure` says what happens to the other nodes when one
  * has failed: they go on (`continue`, the default), no further node is started (`stop`), or nodes
  * in progress are interrupted as well (`abort`). `timeoutMillis` is how long a run may take from
- * its start before it fails; absent: no bound.
+ * its start before it fails; absent: no bound. Of the runs with the same `concurrencyKey`, as many
+ * as `concurrency` are at work at once, 1 by default; the others wait in order.
  */
 export const WorkflowSettings = Schema.Struct({
   onFailure: Schema.optionalKey(Schema.Literals(["continue", "stop", "abort"])),
   timeoutMillis: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
+  concurrencyKey: Schema.optionalKey(ConcurrencyKey),
+  concurrency: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostConcurrency })),
+  ),
 }).annotate({ identifier: "WorkflowSettings", closed: true })
 export type WorkflowSettings = typeof WorkflowSettings.Type
 

@@ -342,6 +342,13 @@ export class RunStore extends Context.Service<
      * - A suspect with more losses may be taken while the runner owns no suspect, and alone.
      * - A runner may always take back a run of its own whose lease ran out.
      *
+     * Keys: a queued run with a `concurrencyKey` waits until it is given its key. At the beginning
+     * of a claim, keys are given in the order of the queue: the first run that waits for a key gets
+     * it, as long as fewer than the `concurrency` of that run hold it; then the next. A run holds
+     * its key until it has ended, whoever owns it. A run that is stored with an owner, or RUNNING,
+     * holds it from then on. Runs of different workflows have different keys. A run that waits for
+     * its key is not claimed, and has no place among the others; one that lost its owner waits.
+     *
      * Caps hold exactly, over all runners that ask for the same caps. They hold back queued runs
      * only: expired runs and suspects left the queue before. All owned runs count towards a cap.
      */

@@ -75,6 +75,8 @@ export const newRun: Run = {
   after: null,
   priority: 0,
   startAt: null,
+  concurrencyKey: null,
+  concurrency: null,
   createdAt: 0,
   values: {},
   inputOverrides: {},

@@ -27,6 +27,8 @@ const versionOf = ({ workflowVersion }: Pick<Run, "workflowVersion">) =>
 export const itemOf = ({
   after,
   childCredits,
+  concurrency,
+  concurrencyKey,
   parent,
   priority,
   rerunOf,
@@ -45,6 +47,7 @@ export const itemOf = ({
   ...(triggerId === null ? {} : { triggerId }),
   ...(priority === 0 ? {} : { priority }),
   ...(startAt === null ? {} : { startAt }),
+  ...(concurrencyKey === null || concurrency === null ? {} : { concurrencyKey, concurrency }),
   ...versionOf({ workflowVersion }),
 })
 

@@ -22,6 +22,8 @@ export interface Entry {
   run: Run
   /** Since when a woken run may be claimed. */
   readyAt?: Timestamp | undefined
+  /** True until the run is given its key. */
+  needsKey: boolean
 }
 
 /** A run without an owner: at the time when it is due, or at its place in the queue. */
@@ -39,6 +41,9 @@ const queuedOf = (entry: Entry): Waiting => ({
   entry,
 })
 
+const keyOf = ({ accountId, concurrencyKey, workflowId }: Run): string =>
+  JSON.stringify([accountId, workflowId, concurrencyKey])
+
 /**
  * The open runs: by owner, parked until their time, or in the queue of their account. Suspects
  * without an owner are only among the suspects.
@@ -49,11 +54,15 @@ export class Places {
   readonly queued = new Map<AccountId, Timeline.Timeline<Waiting>>()
   readonly parked = Timeline.make<Waiting>()
   readonly owned = new Map<RunnerId, Map<RunId, Entry>>()
+  /** The open runs with a key, by key: those that hold it, and those that wait for it. */
+  readonly #holders = new Map<string, Set<Entry>>()
+  readonly #keyless = new Map<string, Timeline.Timeline<Waiting>>()
 
   add(entry: Entry): void {
     const { dueAt, id, losses, owner, status } = entry.run
     if (isTerminal(status)) return
     if (losses.length > 0) this.suspects.add(entry)
+    if (!entry.needsKey) this.#hold(entry)
     if (owner !== null) {
       const entries = this.owned.get(owner)
       if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
@@ -67,6 +76,7 @@ export class Places {
   remove(entry: Entry): void {
     const { accountId, id, owner } = entry.run
     this.suspects.delete(entry)
+    this.#holders.get(keyOf(entry.run))?.delete(entry)
     if (owner !== null) {
       const entries = this.owned.get(owner)
       entries?.delete(id)
@@ -75,6 +85,7 @@ export class Places {
     }
     // A due run may be parked or queued.
     this.parked.remove(parkedOf(entry))
+    if (entry.needsKey) return this.#keyless.get(keyOf(entry.run))?.remove(queuedOf(entry))
     const line = this.queued.get(accountId)
     line?.remove(queuedOf(entry))
     if (line?.items.length === 0) this.queued.delete(accountId)
@@ -99,8 +110,30 @@ export class Places {
     return [...this.queued.values()].reduce((sum, line) => sum + line.items.length, due)
   }
 
+  /** Gives keys to those that wait for them, in order. */
+  giveKeys(): void {
+    for (const [key, line] of this.#keyless) {
+      for (let first = line.items[0]; first !== undefined; first = line.items[0]) {
+        const { entry } = first
+        if ((this.#holders.get(key)?.size ?? 0) >= entry.run.concurrency!) break
+        line.remove(first)
+        entry.needsKey = false
+        this.#hold(entry)
+        this.#queue(entry)
+      }
+      if (line.items.length === 0) this.#keyless.delete(key)
+    }
+  }
+
+  #hold(entry: Entry): void {
+    if (entry.run.concurrencyKey === null) return
+    const key = keyOf(entry.run)
+    this.#holders.set(key, (this.#holders.get(key) ?? new Set()).add(entry))
+  }
+
   #queue(entry: Entry): void {
-    Timeline.of(this.queued, entry.run.accountId).add(queuedOf(entry))
+    if (entry.needsKey) Timeline.of(this.#keyless, keyOf(entry.run)).add(queuedOf(entry))
+    else Timeline.of(this.queued, entry.run.accountId).add(queuedOf(entry))
   }
 
   /** Open runs with an owner. */

@@ -9,7 +9,7 @@ import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
-import { isPinned, isTerminal } from "@millrace/core/domain/Run"
+import { isPinned, isTerminal, needsKey } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
@@ -37,6 +37,7 @@ import { Children } from "./Children.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { Inboxes } from "./Inboxes.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
+import { advance } from "./NextRun.ts"
 import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { activityOf } from "./RunActivity.ts"
@@ -45,29 +46,6 @@ import { type Send, Signals } from "./Signals.ts"
 import * as Timeline from "./Timeline.ts"
 import { StoredTriggers, type Triggers } from "./StoredTriggers.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
-
-/** The run after a commit. The commit cannot change the fields that are taken from `run`. */
-const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
-  ...run,
-  status: next.status,
-  startedAt: next.startedAt,
-  finishedAt: next.finishedAt,
-  error: next.error,
-  output: next.output,
-  largeValues: next.largeValues,
-  heldCredits: next.heldCredits,
-  actualCredits: next.actualCredits,
-  childCredits: next.childCredits,
-  nodeRunCount: next.nodeRunCount,
-  attempts: next.attempts,
-  active: next.active,
-  waiting: next.waiting,
-  dueAt: next.dueAt,
-  owner: next.dueAt === null ? run.owner : null,
-  losses: clearsLosses ? [] : run.losses,
-  sequence: next.sequence,
-  revision: next.revision,
-})
 
 const recordOf = (entry: Entry): RunRecord => ({
   run: entry.run,
@@ -130,7 +108,8 @@ class Runs {
   begin(run: Run, given: Definition): Entry {
     const { createdAt, id } = run
     const definition = this.shared(given)
-    const entry: Entry = { id, createdAt, definition, nodeRuns: new Map(), events: [], run }
+    const rest = { definition, nodeRuns: new Map(), events: [], run }
+    const entry: Entry = { id, createdAt, needsKey: needsKey(run), ...rest }
     this.entries.set(id, entry)
     this.timelineOf(run.accountId).add(entry)
     this.places.add(entry)
@@ -313,12 +292,23 @@ class Runs {
         if (!excepted.has(entry.id)) taken.push(entry)
       }
     }
+    this.releaseKeyless(now)
     this.places.queueDue(now)
+    this.places.giveKeys()
     take(this.expired(request, now))
     take(this.queued(request, taken))
     const losses = taken.map((entry) => this.lossesOf(entry, runner))
     this.leases.set(runner, now + leaseMillis)
     return taken.map((entry, index) => this.take(entry, runner, { losses: losses[index]! }))
+  }
+
+  /** Runs that wait for their key do so again, if somebody took them over who has died. */
+  releaseKeyless(now: Timestamp): void {
+    for (const [owner, entries] of this.places.owned) {
+      if ((this.leases.get(owner) ?? now) > now) continue
+      const keyless = [...entries.values()].flatMap(({ id, needsKey: waits }) => (waits ? id : []))
+      this.requeue(owner, keyless)
+    }
   }
 
   takeOver(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {

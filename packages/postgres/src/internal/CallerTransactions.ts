@@ -24,6 +24,7 @@ const tables = [
   "credit_entries",
   "credit_grants",
   "definitions",
+  "key_turns",
   "node_runs",
   "open_runs",
   "run_events",

@@ -14,10 +14,12 @@
  * some accounts, $7 the room of every other account, $8 how many due parked runs to look for (0 if
  * they are in the queue), $9 and $10 the caps per account and per workflow, if there are any.
  */
-import { lossesPerRun, priorityMillis, suspectsAtOnce } from "@millrace/core/domain/Limits"
+import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { isSuspect, withLoss } from "./Quarantine.ts"
 import { ownName } from "./LocalProcess.ts"
+import * as KeyTurns from "./KeyTurns.ts"
+import { placeOf } from "./RunOrderTables.ts"
 import * as Rows from "./Rows.ts"
 
 /** How many due parked runs one statement puts into the queue at most. */
@@ -50,10 +52,13 @@ export const lockRun = `CROSS JOIN LATERAL (
     WHERE r.number = o.run FOR UPDATE SKIP LOCKED
   ) locked`
 
-const isQueued = "o.state = 'queued' AND o.losses = 0"
+/** A run that waits for its key is in no index of the queue. */
+const isInQueue = "o.state = 'queued' AND NOT o.needs_key"
+
+const isQueued = `${isInQueue} AND o.losses = 0`
 
 /** The place of a queued run. The index of the queue has the same expression. */
-const place = `(coalesce(o.ready_at, o.created_at) - o.priority * ${priorityMillis})`
+const place = placeOf("o")
 
 const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
 
@@ -105,7 +110,8 @@ const expired = `held AS MATERIALIZED (
         FROM (
           SELECT o.run, o.owner, o.created_at, o.losses, gone.lost_at, o.owner = $1 AS is_own
           FROM gone CROSS JOIN LATERAL (
-            SELECT * FROM open_runs o WHERE o.owner = gone.id AND ${isWanted} OFFSET 0
+            SELECT * FROM open_runs o
+            WHERE o.owner = gone.id AND NOT o.needs_key AND ${isWanted} OFFSET 0
           ) o
           UNION ALL
           SELECT o.run, o.owner, o.created_at, o.losses, NULL, false FROM open_runs o
@@ -143,6 +149,28 @@ owner (id, step) AS (
     SELECT lease_until FROM runners u WHERE u.id = w.id OFFSET 0
   ) u ON true WHERE w.step = 'next' AND (u.lease_until > ${nowMillis}) IS NOT TRUE
 )`
+
+/** Runs that wait for their key, and that somebody took over who has died. */
+const keylessRuns = `
+  SELECT o.run FROM gone CROSS JOIN LATERAL (
+    SELECT o.run FROM open_runs o WHERE o.owner = gone.id AND o.needs_key OFFSET 0
+  ) o`
+
+/** Lets such runs wait for their key again. Only one process at a time may do that. */
+export const releaseKeyless = `
+WITH RECURSIVE ${ownersGone}, mine AS MATERIALIZED (
+  SELECT o.*, 'mine' AS few FROM (${keylessRuns}) k CROSS JOIN LATERAL (
+    SELECT o.run, o.account_id, o.workflow_id, o.concurrency_key, o.needs_key
+    FROM open_runs o CROSS JOIN LATERAL (
+      SELECT FROM runs r WHERE r.number = o.run FOR UPDATE
+    ) locked WHERE o.run = k.run FOR UPDATE OF o
+  ) o
+), ${KeyTurns.addedBy("mine")}, placed AS (
+  UPDATE open_runs o SET owner = NULL, ready_at = NULL
+  FROM mine m WHERE o.run = m.run AND m.few = 'mine'
+)
+UPDATE runs r SET fencing_token = r.fencing_token + 1, owner = NULL
+FROM mine m WHERE r.number = m.run AND m.few = 'mine'`
 
 /** The runs to claim that are not in the queue. */
 const comingBack = `${ownersGone}, excepted AS MATERIALIZED (
@@ -185,12 +213,12 @@ roomy AS (
  */
 const takenWhereDue = `
 seen AS MATERIALIZED (
-  SELECT o.run FROM open_runs o WHERE ${isDue} AND ${isWanted}
+  SELECT o.run, o.needs_key FROM open_runs o WHERE ${isDue} AND ${isWanted}
   ORDER BY o.due_at, o.run LIMIT $8::int8
 ), due AS (
   SELECT s.run FROM seen s CROSS JOIN LATERAL (
     SELECT FROM open_runs o ${lockRun}
-    WHERE o.run = s.run AND ${isDue} FOR UPDATE OF o SKIP LOCKED
+    WHERE o.run = s.run AND ${isDue} AND NOT o.needs_key FOR UPDATE OF o SKIP LOCKED
   ) taken
 )`
 
@@ -200,6 +228,7 @@ const isHeldByDue = `EXISTS (SELECT FROM seen) AND (
       SELECT o.run FROM open_runs o WHERE ${isQueued}
       ORDER BY o.account_id, ${place}, o.run LIMIT 1
     ) IS NOT NULL OR EXISTS (SELECT FROM expired) OR (SELECT count(*) FROM seen) = $8::int8
+    OR EXISTS (SELECT FROM seen WHERE needs_key)
   )`
 
 /** The first queued run of an account that no other claim is taking, after a bound. */
@@ -294,7 +323,7 @@ back AS MATERIALIZED (
     SELECT o.account_id, o.workflow_id FROM open_runs o WHERE o.run = b.run OFFSET 0
   ) o WHERE b.had_none
 ), seen AS MATERIALIZED (
-  SELECT o.run FROM open_runs o WHERE ${isDue} AND ${isWanted}
+  SELECT o.run, o.needs_key FROM open_runs o WHERE ${isDue} AND ${isWanted}
   ORDER BY o.due_at, o.run LIMIT least($8::int8, 1)
 ),
 ${accounts(roomAnywhere, cap)},
@@ -324,7 +353,7 @@ const ofRun = (column: string): string =>
  */
 const statement = (queue: string, parts: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
-  SELECT ${isHeldByDue} AS is_held
+  SELECT ${KeyTurns.isAsked} OR EXISTS (${keylessRuns}) OR ${isHeldByDue} AS is_held
 ), taken AS MATERIALIZED (
   SELECT t.*, row_number() OVER () AS place, 'taken' AS few FROM (
     ${parts}
@@ -368,9 +397,9 @@ export const capped: string = statement(
 export const look: string = `
 WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM gone) OR (
-    SELECT o.run FROM open_runs o WHERE o.state = 'queued'
+    SELECT o.run FROM open_runs o WHERE ${isInQueue}
     ORDER BY o.account_id, ${place}, o.run LIMIT 1
-  ) IS NOT NULL OR (
+  ) IS NOT NULL OR ${KeyTurns.isAsked} OR (
     SELECT o.run FROM open_runs o WHERE o.state = 'parked' AND o.due_at <= ${nowMillis}
     ORDER BY o.due_at, o.run LIMIT 1
   ) IS NOT NULL AS anything
@@ -384,6 +413,7 @@ WITH due AS MATERIALIZED (
   ORDER BY o.due_at, o.run LIMIT ${dueAtOnce} FOR UPDATE SKIP LOCKED
 ), moved AS (
   UPDATE open_runs o SET due_at = NULL, ready_at = o.due_at FROM due d
-  WHERE o.run = d.run AND d.few = 'due' RETURNING 1
-)
+  WHERE o.run = d.run AND d.few = 'due'
+  RETURNING o.account_id, o.workflow_id, o.concurrency_key, o.needs_key
+), ${KeyTurns.addedBy("moved")}
 SELECT count(*)::int AS count FROM moved`

@@ -13,6 +13,7 @@ import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
+import * as KeyTurns from "./KeyTurns.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
@@ -160,6 +161,7 @@ const rowSets = {
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
   ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
+  turns: placedSet(KeyTurns.turns, KeyTurns.turnOf),
 }
 type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
@@ -251,13 +253,8 @@ const runsCreated = (shape: Shape): string => `created AS (
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, owner, due_at, status, priority,
-    ${UsageChanges.columns.join(", ")}
-), opened AS (
-  INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id, priority)
-  SELECT number, owner, due_at, created_at, account_id, workflow_id, priority
-  FROM created WHERE status IN ('QUEUED', 'RUNNING')
-)`
+  RETURNING number, id, definition_id, ${KeyTurns.created}, ${UsageChanges.columns.join(", ")}
+), ${KeyTurns.opened}`
 
 const definitionsCreated = (shape: Shape): string => `defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
@@ -414,6 +411,7 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(shape.has("taken") ? [messagesTaken(shape)] : []),
     ...(shape.has("ended") ? [WaitingEnds.added(shape.from("ended", "e"))] : []),
+    ...(shape.has("turns") ? [KeyTurns.added(shape.from("turns", "e"))] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
   const answer = hasCredits

@@ -19,6 +19,7 @@ import * as ClaimStatement from "./ClaimStatement.ts"
 import { clockMillis, lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { type DatabasePort, orStorageError } from "./DatabaseError.ts"
 import { hasEnded } from "./LocalProcess.ts"
+import * as KeyTurns from "./KeyTurns.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
@@ -47,10 +48,10 @@ WITH wanted AS MATERIALIZED (
   ) r
 ), mine AS MATERIALIZED (
   SELECT o.*, 'taken' AS few FROM wanted w CROSS JOIN LATERAL (
-    SELECT o.run, locked.* FROM open_runs o ${lockRun}
+    SELECT o.run, o.concurrency_key, o.needs_key, locked.* FROM open_runs o ${lockRun}
     WHERE o.run = w.run AND o.owner = $1 FOR UPDATE OF o SKIP LOCKED
   ) o
-), placed AS (
+), ${KeyTurns.addedBy("mine")}, placed AS (
   UPDATE open_runs o SET owner = NULL, due_at = m.due_at, ready_at = NULL,
     account_id = m.account_id, workflow_id = m.workflow_id
   FROM mine m WHERE o.run = m.run AND m.few = 'taken'
@@ -73,7 +74,7 @@ interface Found {
   readonly run: Run
 }
 
-/** A row of a claim's result: a run, or that due runs have held up the claim. */
+/** A row of a claim's result: a run, or that due runs or keys have held up the claim. */
 type Answer = { readonly part: null } | (Found & { readonly part: "expired" | "due" | "queued" })
 
 /** What the last claim has found. It decides how the next one starts. */
@@ -146,6 +147,11 @@ const runsOf = (answers: ReadonlyArray<Answer>, after: string): ReadonlyArray<Ru
   return found.some(({ part }) => part === "due") ? inTurn(runs, after) : runs
 }
 
+/** Nobody else counts runs at the same time. A process that is suspended here ends it. */
+const alone = (sql: SqlClient) => sql`SELECT
+  set_config('idle_in_transaction_session_timeout', ${String(frozenMillis)}, true),
+  pg_advisory_xact_lock(hashtext('millrace_claims'), hashtext(current_schema()))`
+
 /**
  * Claims once. Under caps, only one claim at a time counts. It takes a lock before the statement,
  * so the statement sees what earlier claims have committed.
@@ -162,12 +168,8 @@ const take = (
   const caps = [request.runsPerAccount, request.runsPerWorkflow].map((cap) =>
     PgTypes.float8(cap ?? Number.POSITIVE_INFINITY),
   )
-  // A process that is suspended here must not stop all other claims.
-  const alone = sql`SELECT
-    set_config('idle_in_transaction_session_timeout', ${String(frozenMillis)}, true),
-    pg_advisory_xact_lock(hashtext('millrace_claims'), hashtext(current_schema()))`
   return sql.withTransaction(
-    Effect.andThen(alone, sql.unsafe<Answer>(ClaimStatement.capped, [...parameters, ...caps])),
+    Effect.andThen(alone(sql), sql.unsafe<Answer>(ClaimStatement.capped, [...parameters, ...caps])),
   )
 }
 
@@ -196,6 +198,10 @@ export const claim = Effect.fnUntraced(function* (
   let wasHeld = false
   for (let looks = 0; ;) {
     const queued = isQueueing ? yield* queueDue(sql) : 0
+    if (isQueueing) {
+      const released = sql.unsafe(ClaimStatement.releaseKeyless)
+      yield* KeyTurns.give(sql, Effect.andThen(alone(sql), released))
+    }
     if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
     const answers = yield* take(sql, request, isQueueing)
     const isHeld = answers.some(({ part }) => part === null)

@@ -13,6 +13,7 @@ import { lineGate, lossesWith, lossesWithBlock, takenBack } from "@millrace/core
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { byTurns } from "@millrace/core/domain/FairTurns"
 import type { ClaimRequest, Suspect } from "@millrace/core/ports/RunStore"
+import * as KeyTurns from "./KeyTurns.ts"
 import type { Connection } from "./SqliteConnection.ts"
 import { recordOf, recordsOf, rowOf, rowOfNumber } from "./RunRecords.ts"
 import { lossesOf, textOfLosses } from "./RunRows.ts"
@@ -260,9 +261,21 @@ const take = (db: Connection, runner: RunnerId, chosen: ReadonlyArray<Chosen>): 
   for (const { losses, number } of chosen) db.run(takeStatement, runner, losses, number)
 }
 
-const queueDueStatement = `UPDATE runs SET is_due = 1 WHERE number IN (
+const due = `number IN (
     SELECT number FROM runs WHERE parked_until <= ? ORDER BY parked_until LIMIT 1000
   )`
+
+interface KeylessRow {
+  readonly id: RunId
+  readonly holder: RunnerId
+}
+
+/** Runs that wait for their key, and that somebody took over who has died. */
+const withoutKey = (db: Connection, now: Timestamp): ReadonlyArray<KeylessRow> =>
+  db
+    .query<KeylessRow>(`SELECT id, holder FROM runs WHERE holder IS NOT NULL AND needs_key = 1`)
+    .all()
+    .filter(({ holder }) => (leaseOf(db, holder) ?? now) <= now)
 
 /** Makes a runner the owner of runs, and renews its lease. */
 export const claim = (
@@ -271,7 +284,11 @@ export const claim = (
   now: Timestamp,
 ): ReadonlyArray<RunRecord> => {
   const { leaseMillis, limit, runner } = request
-  db.run(queueDueStatement, now)
+  const keyless = withoutKey(db, now)
+  for (const { holder, id } of keyless) requeue(db, holder, [id])
+  KeyTurns.askFor(db, due, now)
+  db.run(`UPDATE runs SET is_due = 1 WHERE ${due}`, now)
+  KeyTurns.give(db)
   const first = expired(db, request, now)
   // Now they count towards the caps.
   take(db, runner, first)
@@ -347,6 +364,7 @@ export const requeue = (db: Connection, runner: RunnerId, ids: ReadonlyArray<Run
       id,
       runner,
     )
+    KeyTurns.askFor(db, "id = ?", id)
   }
 }
 

@@ -6,7 +6,7 @@
 import type { InputPorts, NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import type { Loss } from "@millrace/core/domain/Loss"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
-import { isPinned } from "@millrace/core/domain/Run"
+import { isPinned, needsKey } from "@millrace/core/domain/Run"
 import { nodeBytesOf, runBytesOf } from "@millrace/core/domain/RunPayload"
 import type { Connection } from "./SqliteConnection.ts"
 
@@ -26,6 +26,8 @@ type Columns = Pick<
   | "triggerId"
   | "priority"
   | "startAt"
+  | "concurrencyKey"
+  | "concurrency"
 >
 
 /** The properties of a run that commits change and that no statement searches. */
@@ -113,12 +115,15 @@ export interface RunRow {
   readonly trigger_id: Run["triggerId"]
   readonly priority: number
   readonly start_at: number | null
+  readonly concurrency_key: string | null
+  readonly concurrency: number | null
 }
 
 /** The columns of a {@link RunRow}, from `runs r` and `run_heads h`. */
 export const columns =
   "r.number, h.head, r.active, r.state, r.status, r.actual_credits, r.owner, r.fence, " +
-  "r.revision, r.sequence, r.messages, r.losses, r.due_at, r.trigger_id, r.priority, r.start_at"
+  "r.revision, r.sequence, r.messages, r.losses, r.due_at, r.trigger_id, r.priority, r.start_at, " +
+  "r.concurrency_key, r.concurrency"
 
 /** The tables of a {@link RunRow}. */
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
@@ -144,6 +149,8 @@ export const runOf = (row: RunRow): Run => ({
   triggerId: row.trigger_id,
   priority: row.priority,
   startAt: row.start_at,
+  concurrencyKey: row.concurrency_key,
+  concurrency: row.concurrency,
 })
 
 const foldedError = ({ error }: Run): string | null => (error === null ? null : folded(error))
@@ -152,9 +159,10 @@ const insertStatement = `INSERT INTO runs (
     id, account_id, workflow_id, workflow_name, name_folded, definition_id, key_id, created_at,
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
     messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id,
-    parent_id, priority, start_at, parent_node, parent_index
+    parent_id, priority, start_at, parent_node, parent_index, concurrency_key, concurrency,
+    needs_key
   ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    0, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
@@ -189,6 +197,9 @@ export const insert = (db: Connection, run: Run): number => {
       run.startAt,
       run.parent?.nodeId ?? null,
       run.parent?.index ?? null,
+      run.concurrencyKey,
+      run.concurrency,
+      needsKey(run) ? 1 : 0,
     )
     .first()!
   db.run(`INSERT INTO run_heads (run, head) VALUES (?, ?)`, number, JSON.stringify(headOf(run)))

@@ -361,6 +361,31 @@ CREATE TABLE workflow_versions (
 ) STRICT;
 `
 
+// `key_place`: where a run is among those that wait for its key; it has no `place` meanwhile.
+const concurrencyKeys = `
+DROP INDEX runs_queued;
+ALTER TABLE runs DROP COLUMN place;
+ALTER TABLE runs ADD COLUMN concurrency_key TEXT;
+ALTER TABLE runs ADD COLUMN concurrency INTEGER;
+ALTER TABLE runs ADD COLUMN needs_key INTEGER NOT NULL DEFAULT 0; -- 1: it waits for its key
+ALTER TABLE runs ADD COLUMN place INTEGER AS (
+  CASE WHEN needs_key = 0 THEN queued_at - priority * ${priorityMillis} END);
+ALTER TABLE runs ADD COLUMN key_place INTEGER AS (
+  CASE WHEN needs_key = 1 THEN queued_at - priority * ${priorityMillis} END);
+CREATE INDEX runs_queued ON runs (account_id, place, id, workflow_id) WHERE place IS NOT NULL;
+CREATE INDEX runs_keyed ON runs (account_id, workflow_id, concurrency_key, key_place, id)
+  WHERE key_place IS NOT NULL;
+CREATE INDEX runs_with_key ON runs (account_id, workflow_id, concurrency_key)
+  WHERE concurrency_key IS NOT NULL AND needs_key = 0 AND ${isOpen};
+-- Keys that may have to be given.
+CREATE TABLE key_turns (
+  account_id TEXT NOT NULL,
+  workflow_id TEXT NOT NULL,
+  concurrency_key TEXT NOT NULL,
+  PRIMARY KEY (account_id, workflow_id, concurrency_key)
+) STRICT, WITHOUT ROWID;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -383,6 +408,7 @@ export const versions: ReadonlyArray<string> = [
   signalTables,
   openMessages,
   workflowVersions,
+  concurrencyKeys,
 ]
 
 /**

@@ -12,3 +12,9 @@ export const priorityMillis = 60_000
 
 /** How far ahead a start may be put off: a year. */
 export const startAheadMillis = 31_536_000_000
+
+/** Characters of a concurrency key, and of the text that it is made of. */
+export const concurrencyKeyLength = 255
+
+/** How many runs of one concurrency key a workflow may allow at once. */
+export const mostConcurrency = 1_000

@@ -212,6 +212,10 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     const webhook = webhookOfChildren(run.webhook)
     const fresh = { id: runId, executionId, createdAt, webhook, parent }
     const made = newRunOf(asked, found.value, planned.success, fresh)
+    if (waitsForParent(made, run)) {
+      const key = quoted(made.concurrencyKey!)
+      return yield* refusal(`${named} would wait for this run, which has the key ${key}, too`)
+    }
     const commit = new CommitBuilder(made, createdAt).commit()
     return { run: commit.run, credits: commit.credits ?? [], definition }
   })
@@ -301,6 +305,8 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
       after: null,
       priority: run.priority,
       startAt: null,
+      concurrencyKey: null,
+      concurrency: null,
       values: run.values,
       inputOverrides,
       viewport: null,
@@ -311,6 +317,10 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
     const nodeRuns = givenRowsOf(made, run.id, createdAt)
     return { run: commit.run, credits: commit.credits ?? [], definition, nodeRuns }
   })
+
+/** True for a child that would get its key only when its parent has ended, which waits for it. */
+const waitsForParent = ({ concurrency, concurrencyKey, workflowId }: Run, parent: Run): boolean =>
+  concurrency === 1 && concurrencyKey === parent.concurrencyKey && workflowId === parent.workflowId
 
 const listed = ({ runs }: Services): ChildSource["listed"] =>
   Effect.fnUntraced(function* ({ accountId: account, id: parentRunId }, nodeId, after) {

@@ -51,7 +51,8 @@ export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
       const stored = yield* Effect.result(committed)
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
-      if (commit.messages !== undefined) yield* runner.look
+      const makesWay = commit.messages !== undefined || commit.run.concurrencyKey !== null
+      if (makesWay) yield* runner.look
       return commit.run
     }
   }, Effect.uninterruptible)

@@ -4,7 +4,7 @@
  *
  * Guarantees: pure. Leaves out: what stands against a start, which `Plan` says.
  */
-import type { Effect } from "effect"
+import { type Effect, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { AccountId, KeyId, RunId, SessionId, TriggerId, WorkflowId } from "../../domain/Id.ts"
 import type { IdempotencyKey } from "../../domain/Idempotency.ts"
@@ -26,6 +26,7 @@ import type { Webhook, WebhookConfig } from "../../domain/Webhook.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { VersionChoice } from "../../domain/WorkflowVersion.ts"
+import { concurrencyKeyOf } from "../../graph/internal/ConcurrencyKey.ts"
 import type { InvalidWebhook } from "../Refusals.ts"
 import type { Overlay, Plan } from "./Plan.ts"
 
@@ -52,6 +53,8 @@ export interface StartRequest {
   readonly priority?: number | undefined
   /** When the run starts; a time that has passed is now. */
   readonly startAt?: Timestamp | undefined
+  /** A text that may have `{{ values.name }}`; the setting of the workflow by default. */
+  readonly concurrencyKey?: string | undefined
   /** The API key of the request. */
   readonly keyId?: KeyId | undefined
   /** The session of the request. */
@@ -92,6 +95,25 @@ export interface Asked {
 const modeOf = ({ rerun, singleNodeId }: StartRequest): RunMode =>
   singleNodeId !== undefined ? "single" : rerun === undefined ? "full" : "rerun"
 
+/**
+ * The key of the run and how many may hold it: that of the start, else that of the workflow for
+ * its whole runs. Fails with a sentence.
+ */
+export const concurrencyOf = (
+  { concurrencyKey, singleNodeId }: StartRequest,
+  { settings }: Pick<Workflow, "settings">,
+  values: JsonObject,
+): Result.Result<Pick<Run, "concurrencyKey" | "concurrency">, string> => {
+  const ofWorkflow = singleNodeId === undefined ? settings.concurrencyKey : undefined
+  const text = concurrencyKey ?? ofWorkflow
+  if (text === undefined) return Result.succeed({ concurrencyKey: null, concurrency: null })
+  const field = concurrencyKey === undefined ? "settings.concurrencyKey" : "concurrencyKey"
+  return Result.mapBoth(concurrencyKeyOf(text, values), {
+    onSuccess: (key) => ({ concurrencyKey: key, concurrency: settings.concurrency ?? 1 }),
+    onFailure: (clause) => `${field}: ${clause}`,
+  })
+}
+
 /** When the run starts, if that is later than now. */
 const laterOf = ({ startAt }: StartRequest, now: Timestamp): Timestamp | null =>
   startAt === undefined || startAt <= now ? null : startAt
@@ -107,6 +129,7 @@ export const newRunOf = (
   ...fresh,
   priority: request.priority ?? 0,
   startAt: laterOf(request, fresh.createdAt),
+  ...Result.getOrThrow(concurrencyOf(request, workflow, made.values)),
   dueAt: laterOf(request, fresh.createdAt),
   accountId: account,
   workflowId: workflow.id,

@@ -207,6 +207,7 @@ export const prepareRerun = Effect.fnUntraced(function* (
     maxCredits: request.maxCredits ?? run.maxCredits ?? undefined,
     priority: request.priority ?? run.priority,
     startAt: request.startAt,
+    concurrencyKey: workflow.settings.concurrencyKey ?? run.concurrencyKey ?? undefined,
     keyId: request.keyId,
     sessionId: request.sessionId,
     rerun: { of: id, isSameGraph: request.definition !== "current", workflows: kept, ...outputs },

@@ -307,10 +307,11 @@ export class RunScheduler {
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))
   }
 
-  /** Whoever has room may execute the runs that a step has started or woken. */
-  #announce({ commit: { messages, signals, starts } }: Step): void {
+  /** Whoever has room may execute the runs that a step has started, woken or made way for. */
+  #announce({ commit: { messages, run, signals, starts } }: Step): void {
+    const givesKey = run.concurrencyKey !== null && run.finishedAt !== null
     const isMore = messages !== undefined || starts !== undefined || signals !== undefined
-    if (isMore) this.#fork(this.#look)
+    if (givesKey || isMore) this.#fork(this.#look)
   }
 
   /** Goes on with a run whose last step is stored. */

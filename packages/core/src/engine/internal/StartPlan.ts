@@ -6,6 +6,7 @@
  */
 import { Clock, Effect, Result } from "effect"
 import type { AccountId, RunId } from "../../domain/Id.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { startAheadMillis } from "../../domain/Limits.ts"
 import { CurrentPrices } from "../../domain/Prices.ts"
 import type { CalledWorkflows } from "../../domain/Run.ts"
@@ -26,7 +27,7 @@ import type { Called } from "./Called.ts"
 import { calledBy } from "./Called.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { Asked, StartRequest } from "./NewRun.ts"
-import { overlayOf } from "./NewRun.ts"
+import { concurrencyOf, overlayOf } from "./NewRun.ts"
 import type { Overlay } from "./Plan.ts"
 import { plan } from "./Plan.ts"
 import { ScriptCheck } from "./ScriptCheck.ts"
@@ -53,6 +54,15 @@ const problemsOfTime = (
   startAt - now <= startAheadMillis
     ? []
     : [{ message: `startAt: expected a time before ${format(now + startAheadMillis)}` }]
+
+const problemsOfKey = (
+  request: StartRequest,
+  workflow: Workflow,
+  values: JsonObject,
+): ReadonlyArray<Problem> => {
+  const found = concurrencyOf(request, workflow, values)
+  return Result.isFailure(found) ? [{ message: found.failure }] : []
+}
 
 const nobody: ReadonlySet<string> = new Set()
 
@@ -117,7 +127,7 @@ export const planOf = Effect.fnUntraced(function* (
     ...problemsOfApprovals(workflow, overlay, nodeId, asks),
   ]
   if (Result.isFailure(made)) return Result.fail([...ofStart, ...made.failure])
-  const graph = made.success.graph
+  const { graph, values } = made.success
   if (Result.isFailure(graph)) return made
   const problems = [
     ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
@@ -125,6 +135,7 @@ export const planOf = Effect.fnUntraced(function* (
     ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
     ...ofStart,
     ...(called === undefined ? [] : graphs.problemsOfCalls(graph.success, called)),
+    ...problemsOfKey(request, workflow, values),
   ]
   return problems.length === 0 ? made : Result.fail(problems)
 })

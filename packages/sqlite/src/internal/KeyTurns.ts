@@ -1,0 +1,67 @@
+/**
+ * Concurrency keys: which of the runs that wait for a key get it.
+ *
+ * Guarantees: a claim looks only at keys for which a run has begun to wait, or that a run has given
+ * back. Leaves out: whose turn it is in the queue.
+ */
+import type { Run } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { Connection } from "./SqliteConnection.ts"
+
+type Keyed = Pick<Run, "accountId" | "workflowId" | "concurrencyKey">
+
+/** Notes that the key of a run may have to be given. */
+export const ask = (db: Connection, { accountId, concurrencyKey, workflowId }: Keyed): void => {
+  if (concurrencyKey === null) return
+  db.run(`INSERT OR IGNORE INTO key_turns VALUES (?, ?, ?)`, accountId, workflowId, concurrencyKey)
+}
+
+/** The same for runs that are put into the queue, by a condition on `runs`. */
+export const askFor = (
+  db: Connection,
+  condition: string,
+  ...values: ReadonlyArray<string | number>
+) =>
+  db.run(
+    `INSERT OR IGNORE INTO key_turns SELECT account_id, workflow_id, concurrency_key FROM runs
+     WHERE needs_key = 1 AND ${condition}`,
+    ...values,
+  )
+
+/** Notes the key of a run that has ended. */
+export const askAfter = (db: Connection, run: Run): void => {
+  if (isTerminal(run.status)) ask(db, run)
+}
+
+interface Turn {
+  readonly account_id: string
+  readonly workflow_id: string
+  readonly concurrency_key: string
+}
+
+const ofKey = "account_id = ? AND workflow_id = ? AND concurrency_key = ?"
+
+const heldStatement = `SELECT count(*) AS count FROM runs
+  WHERE ${ofKey} AND needs_key = 0 AND status IN ('QUEUED', 'RUNNING')`
+
+const firstStatement = `SELECT number, concurrency FROM runs
+  WHERE ${ofKey} AND key_place IS NOT NULL ORDER BY key_place, id LIMIT 1`
+
+/** Gives all keys that may be given, each in the order of those that wait for it. */
+export const give = (db: Connection): void => {
+  const turns = db.query<Turn>(`SELECT * FROM key_turns`).all()
+  if (turns.length === 0) return
+  for (const { account_id, concurrency_key, workflow_id } of turns) {
+    const key = [account_id, workflow_id, concurrency_key] as const
+    let { count } = db.query<{ readonly count: number }>(heldStatement, ...key).first()!
+    for (;;) {
+      const first = db
+        .query<{ readonly number: number; readonly concurrency: number }>(firstStatement, ...key)
+        .first()
+      if (first === undefined || count >= first.concurrency) break
+      db.run(`UPDATE runs SET needs_key = 0 WHERE number = ?`, first.number)
+      count += 1
+    }
+  }
+  db.run(`DELETE FROM key_turns`)
+}
