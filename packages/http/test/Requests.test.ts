@@ -55,7 +55,8 @@ layer(Harness.layer)("what a request says that we do not know", (it) => {
         const { refusal } = yield* begin
         assert.strictEqual(
           yield* refusal("POST", "/workflows", { name: "N", settings: { colour: 1 } }),
-          'settings: unknown field "colour"; known are onFailure, timeoutMillis',
+          'settings: unknown field "colour"; known are onFailure, timeoutMillis, ' +
+            "concurrencyKey, concurrency",
         )
       }),
     )

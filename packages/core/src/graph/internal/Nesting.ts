@@ -2,8 +2,8 @@
  * Which nodes are drawn within loops, and what edges mean that cross the border of a loop.
  *
  * Guarantees: linear in nodes and edges, for loops of bounded depth; no recursion; every problem at
- * once. A node within a note is where the note is. Leaves out: what a body executes, which `Body`
- * has.
+ * once. A node within one that is no loop, such as a note, is where that one is. Leaves out: what a
+ * body executes, which `Body` has.
  */
 import { childDepth } from "../../domain/Limits.ts"
 import type { NodeTypesByKey } from "../../domain/NodeType.ts"
@@ -42,22 +42,16 @@ export interface Nesting {
 const parentsOf = (
   nodes: ReadonlyArray<Node>,
   indexOf: ReadonlyMap<string, number>,
-  types: NodeTypesByKey,
   problems: Array<Problem>,
 ): Int32Array =>
   Int32Array.from(nodes, (node) => {
     const id = parentOf(node)
     if (id === undefined) return -1
-    const refuse = (why: string) => {
-      problems.push(problemOfNode(node.id, `its parentId names node ${quoted(id)}, ${why}`))
-      return -1
-    }
     const index = indexOf.get(id)
-    if (index === undefined) return refuse("which does not exist")
-    const type = types.get(nodes[index]!.type)
-    // An unknown type is refused as such.
-    if (type === undefined || type.role === "note" || type.body !== undefined) return index
-    return refuse(`whose type ${plain(type.key)} has no body; loops have one, such as for_each`)
+    if (index !== undefined) return index
+    const reason = `its parentId names node ${quoted(id)}, which does not exist`
+    problems.push(problemOfNode(node.id, reason))
+    return -1
   })
 
 /** The innermost loop around each node: -1 without one, also where nodes contain each other. */
@@ -151,7 +145,7 @@ export const nestingOf = (
   problems: Array<Problem>,
 ): Nesting => {
   if (nodes.every((node) => parentOf(node) === undefined)) return flat(nodes, ends)
-  const parents = parentsOf(nodes, indexOf, types, problems)
+  const parents = parentsOf(nodes, indexOf, problems)
   const loopOf = loopsOf(nodes, parents, types, problems)
   if (loopOf.every((loop) => loop < 0)) return flat(nodes, ends)
   depthsOf(nodes, loopOf, problems)
