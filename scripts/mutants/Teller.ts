@@ -1,7 +1,7 @@
 /**
  * Names each fault that no test noticed as soon as that is known, for runs that their time limit
- * ends in the middle of a file; first those of earlier runs. A plugin of StrykerJS, as an object, because its types are no part
- * of an install of the repository.
+ * ends in the middle of a file; first those of earlier runs. A plugin of StrykerJS, as an object,
+ * because its types are no part of an install of the repository.
  */
 import type { Mutant } from "./Report.ts"
 import { brief, isMissed } from "./Report.ts"

@@ -52,11 +52,15 @@ const thread = "belongs to a thread, which one engine has for itself"
 
 /** What fills up as a process runs, and why every engine in the process may share it. */
 const shared: Readonly<Record<string, string>> = {
+  "packages/core/src/engine/internal/ChildSource.ts readyBodies":
+    "definitions of bodies, made of the body alone, the same for every engine",
   "packages/core/src/engine/internal/Plan.ts bared":
     "drawings without what editors have added, the same for every engine",
   "packages/dashboard/src/Checkout.ts building": "one build of the app at a time, for all who wait",
   "packages/dashboard/src/index.ts kept": "files of the app as they were read, the same for all",
   "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",
+  "packages/http/src/internal/approvals/ApprovalScript.ts controls":
+    "the controls of the one form on a page; no part of an engine",
   "packages/millrace/src/internal/Handler.ts declarations": "node types as they were declared",
   "packages/postgres/src/internal/CommitStatement.ts texts": "texts of statements, the same, too",
   "packages/postgres/src/internal/LeaseThread.ts hasLetGo": thread,

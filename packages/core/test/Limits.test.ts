@@ -13,6 +13,7 @@ const limits = [
   "packages/core/src/domain/internal/MessageLimits.ts",
   "packages/core/src/domain/internal/NodeLimits.ts",
   "packages/core/src/domain/internal/SessionLimits.ts",
+  "packages/core/src/domain/internal/StartLimits.ts",
   "packages/core/src/domain/internal/TriggerLimits.ts",
 ]
 
@@ -31,6 +32,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/millrace/src/internal/testing/TestHost.ts mostMoves": "what a test gives up after",
   "packages/postgres/src/internal/ClaimStatement.ts dueAtOnce": "the size of one statement",
   "packages/postgres/src/internal/ExpiredRows.ts removedAtOnce": "the size of one statement",
+  "packages/postgres/src/internal/KeyChanges.ts changesAtOnce": "the size of one statement",
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
   "packages/react/src/model/LiveRun.ts movesKept": "what a page keeps in memory",
   "packages/react/src/model/editing/internal/History.ts stepsKept": "what a page keeps in memory",

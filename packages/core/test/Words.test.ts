@@ -67,6 +67,7 @@ const shared: { readonly [name: string]: string } = {
   Engine: "The engine put together: for Effect in core, for promises in millrace.",
   IdempotencyKeys: "The idempotency keys of starts, as a store keeps them.",
   Inboxes: "The inboxes of runs, as a store keeps them.",
+  KeyChanges: "Which concurrency keys may have to be given, as a store notes it.",
   KeyStore: "The port of accounts and API keys, and each store's own of it.",
   LedgerStore: "The port of credits, and each store's own of it.",
   MasterKey: "The master key: read in webhooks, found in host, configured in server.",

@@ -304,6 +304,7 @@ describe("engine.workflow", () => {
       .node("s", "sub_workflow")
       .node("t", "for_each")
       .node("u", "approval")
+      .node("v", "while")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

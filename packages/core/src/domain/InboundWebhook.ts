@@ -165,7 +165,7 @@ export const WebhookSettings = Schema.Struct({
 export type WebhookSettings = typeof WebhookSettings.Type
 
 /** What holds of webhooks that were stored before anybody could say it. */
-export const unsaid = { dedupeBy: null } as const
+export const webhookDefaults = { dedupeBy: null } as const
 
 /** An inbound webhook. */
 export const InboundWebhook = Schema.Struct({

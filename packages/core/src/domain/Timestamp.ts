@@ -22,7 +22,7 @@ export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
 export const never: Timestamp = 8_640_000_000_000_000
 
 /** `Date.parse` alone would also read "5 minutes", as a day in 2001. */
-const isoDate = /^\d{4}-\d\d-\d\d(?:T|$)/
+const isoDate = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\d(?:T|$)/
 
 const parse = (text: string) => {
   const millis = isoDate.test(text) ? Date.parse(text) : Number.NaN

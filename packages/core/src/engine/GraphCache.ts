@@ -14,7 +14,7 @@ import type { Node } from "../domain/Workflow.ts"
 import type { Graph, Reading } from "../graph/Graph.ts"
 import { compile, readDrawing } from "../graph/Graph.ts"
 import type { Call, RerunCalls } from "../graph/internal/CalledWorkflows.ts"
-import { problemsOfCircles } from "../graph/internal/CallCircles.ts"
+import { problemsOfCycles } from "../graph/internal/CallCycles.ts"
 import { asking, callsIn, rerunCallsOf } from "../graph/internal/CalledWorkflows.ts"
 import type { Drawing } from "../graph/internal/Draft.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
@@ -67,7 +67,7 @@ export class GraphCache extends Context.Service<
         },
         calls: (nodes, overrides) => callsIn(nodes, overrides, all()),
         problemsOfCalls: (graph, workflows) =>
-          problemsOfCircles(graph, workflows, all(), (id, { edges, nodes }) =>
+          problemsOfCycles(graph, workflows, all(), (id, { edges, nodes }) =>
             shareable({ id: evaluatedId(id), nodes, edges, settings: { workflows } }, {}),
           ),
         asking: (workflows) => asking(workflows, all()),

@@ -19,9 +19,9 @@ import { StorageError } from "../ports/StorageError.ts"
 import type { TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
-import { requestFieldsOf } from "./internal/RequestFields.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, settled } from "./internal/WebhookForm.ts"
@@ -231,7 +231,12 @@ const start = (services: Services): InboundWebhooks["Service"]["start"] =>
     const { accountId, id: triggerId, workflowId } = webhook
     const found = yield* workflows.findCurrent(accountId, workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId })
-    const values = valuesOf(webhook, requestFieldsOf(services.types, found.value), request, body)
+    const values = valuesOf(
+      webhook,
+      requestFieldsOf(found.value.nodes, services.types.all()),
+      request,
+      body,
+    )
     if (values === undefined) return undefined
     const asked = { workflowId, values, source: "webhook" as const, triggerId }
     const told = nameOf(webhook, request, body)

@@ -25,8 +25,8 @@ import { StorageError } from "../ports/StorageError.ts"
 import type { ClaimedEnd, FinishedEnd, TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { Ids } from "./Ids.ts"
-import { requestFieldsOf } from "./internal/RequestFields.ts"
 import { valuesAfter } from "./internal/EndValues.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { NodeTypes } from "./NodeTypes.ts"
@@ -202,7 +202,7 @@ const startAfter = Effect.fnUntraced(function* (
   const found = into === null ? yield* workflows.findCurrent(accountId, workflowId) : Option.none()
   const fields = Option.match(found, {
     onNone: () => [],
-    onSome: (all) => requestFieldsOf(types, all),
+    onSome: (all) => requestFieldsOf(all.nodes, types.all()),
   })
   const values = valuesAfter(trigger, fields, run)
   const hashed = encoder.encode(`${triggerId} ${run.id}`)

@@ -292,7 +292,7 @@ class Runs {
         if (!excepted.has(entry.id)) taken.push(entry)
       }
     }
-    this.releaseKeyless(now)
+    this.requeueWithoutKeys(now)
     this.places.queueDue(now)
     this.places.giveKeys()
     take(this.expired(request, now))
@@ -303,7 +303,7 @@ class Runs {
   }
 
   /** Runs that wait for their key do so again, if somebody took them over who has died. */
-  releaseKeyless(now: Timestamp): void {
+  requeueWithoutKeys(now: Timestamp): void {
     for (const [owner, entries] of this.places.owned) {
       if ((this.leases.get(owner) ?? now) > now) continue
       const keyless = [...entries.values()].flatMap(({ id, needsKey: waits }) => (waits ? id : []))

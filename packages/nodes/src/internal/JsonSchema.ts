@@ -228,7 +228,7 @@ export const problemOfValue = (
   try {
     return new Check(schema).problemOf(value, schema, what)
   } catch (error) {
-    // Also of references that lead in a circle.
+    // Also of references that lead in a cycle.
     return error instanceof RangeError ? "it is nested too deeply" : (error as Error).message
   }
 }

@@ -24,7 +24,7 @@ const tables = [
   "credit_entries",
   "credit_grants",
   "definitions",
-  "key_turns",
+  "key_changes",
   "node_runs",
   "open_runs",
   "run_events",

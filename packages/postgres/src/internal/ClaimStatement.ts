@@ -18,7 +18,7 @@ import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { isSuspect, withLoss } from "./Quarantine.ts"
 import { ownName } from "./LocalProcess.ts"
-import * as KeyTurns from "./KeyTurns.ts"
+import * as KeyChanges from "./KeyChanges.ts"
 import { placeOf } from "./RunOrderTables.ts"
 import * as Rows from "./Rows.ts"
 
@@ -157,7 +157,7 @@ const keylessRuns = `
   ) o`
 
 /** Lets such runs wait for their key again. Only one process at a time may do that. */
-export const releaseKeyless = `
+export const requeueWithoutKeys = `
 WITH RECURSIVE ${ownersGone}, mine AS MATERIALIZED (
   SELECT o.*, 'mine' AS few FROM (${keylessRuns}) k CROSS JOIN LATERAL (
     SELECT o.run, o.account_id, o.workflow_id, o.concurrency_key, o.needs_key
@@ -165,7 +165,7 @@ WITH RECURSIVE ${ownersGone}, mine AS MATERIALIZED (
       SELECT FROM runs r WHERE r.number = o.run FOR UPDATE
     ) locked WHERE o.run = k.run FOR UPDATE OF o
   ) o
-), ${KeyTurns.addedBy("mine")}, placed AS (
+), ${KeyChanges.addedBy("mine")}, placed AS (
   UPDATE open_runs o SET owner = NULL, ready_at = NULL
   FROM mine m WHERE o.run = m.run AND m.few = 'mine'
 )
@@ -353,7 +353,7 @@ const ofRun = (column: string): string =>
  */
 const statement = (queue: string, parts: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
-  SELECT ${KeyTurns.isAsked} OR EXISTS (${keylessRuns}) OR ${isHeldByDue} AS is_held
+  SELECT ${KeyChanges.isAsked} OR EXISTS (${keylessRuns}) OR ${isHeldByDue} AS is_held
 ), taken AS MATERIALIZED (
   SELECT t.*, row_number() OVER () AS place, 'taken' AS few FROM (
     ${parts}
@@ -399,7 +399,7 @@ WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM gone) OR (
     SELECT o.run FROM open_runs o WHERE ${isInQueue}
     ORDER BY o.account_id, ${place}, o.run LIMIT 1
-  ) IS NOT NULL OR ${KeyTurns.isAsked} OR (
+  ) IS NOT NULL OR ${KeyChanges.isAsked} OR (
     SELECT o.run FROM open_runs o WHERE o.state = 'parked' AND o.due_at <= ${nowMillis}
     ORDER BY o.due_at, o.run LIMIT 1
   ) IS NOT NULL AS anything
@@ -415,5 +415,5 @@ WITH due AS MATERIALIZED (
   UPDATE open_runs o SET due_at = NULL, ready_at = o.due_at FROM due d
   WHERE o.run = d.run AND d.few = 'due'
   RETURNING o.account_id, o.workflow_id, o.concurrency_key, o.needs_key
-), ${KeyTurns.addedBy("moved")}
+), ${KeyChanges.addedBy("moved")}
 SELECT count(*)::int AS count FROM moved`

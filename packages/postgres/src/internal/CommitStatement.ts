@@ -13,7 +13,7 @@ import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
-import * as KeyTurns from "./KeyTurns.ts"
+import * as KeyChanges from "./KeyChanges.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
@@ -161,7 +161,7 @@ const rowSets = {
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
   ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
-  turns: placedSet(KeyTurns.turns, KeyTurns.turnOf),
+  keyChanges: placedSet(KeyChanges.changes, KeyChanges.changeOf),
 }
 type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
@@ -253,8 +253,8 @@ const runsCreated = (shape: Shape): string => `created AS (
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, ${KeyTurns.created}, ${UsageChanges.columns.join(", ")}
-), ${KeyTurns.opened}`
+  RETURNING number, id, definition_id, ${KeyChanges.created}, ${UsageChanges.columns.join(", ")}
+), ${KeyChanges.opened}`
 
 const definitionsCreated = (shape: Shape): string => `defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
@@ -411,7 +411,7 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(shape.has("taken") ? [messagesTaken(shape)] : []),
     ...(shape.has("ended") ? [WaitingEnds.added(shape.from("ended", "e"))] : []),
-    ...(shape.has("turns") ? [KeyTurns.added(shape.from("turns", "e"))] : []),
+    ...(shape.has("keyChanges") ? [KeyChanges.added(shape.from("keyChanges", "e"))] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
   const answer = hasCredits

@@ -19,7 +19,7 @@ import * as ClaimStatement from "./ClaimStatement.ts"
 import { clockMillis, lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { type DatabasePort, orStorageError } from "./DatabaseError.ts"
 import { hasEnded } from "./LocalProcess.ts"
-import * as KeyTurns from "./KeyTurns.ts"
+import * as KeyChanges from "./KeyChanges.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
@@ -51,7 +51,7 @@ WITH wanted AS MATERIALIZED (
     SELECT o.run, o.concurrency_key, o.needs_key, locked.* FROM open_runs o ${lockRun}
     WHERE o.run = w.run AND o.owner = $1 FOR UPDATE OF o SKIP LOCKED
   ) o
-), ${KeyTurns.addedBy("mine")}, placed AS (
+), ${KeyChanges.addedBy("mine")}, placed AS (
   UPDATE open_runs o SET owner = NULL, due_at = m.due_at, ready_at = NULL,
     account_id = m.account_id, workflow_id = m.workflow_id
   FROM mine m WHERE o.run = m.run AND m.few = 'taken'
@@ -199,8 +199,8 @@ export const claim = Effect.fnUntraced(function* (
   for (let looks = 0; ;) {
     const queued = isQueueing ? yield* queueDue(sql) : 0
     if (isQueueing) {
-      const released = sql.unsafe(ClaimStatement.releaseKeyless)
-      yield* KeyTurns.give(sql, Effect.andThen(alone(sql), released))
+      const released = sql.unsafe(ClaimStatement.requeueWithoutKeys)
+      yield* KeyChanges.give(sql, Effect.andThen(alone(sql), released))
     }
     if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
     const answers = yield* take(sql, request, isQueueing)

@@ -27,12 +27,12 @@ export const runOrder: ReadonlyArray<string> = [
     WHERE state = 'queued'`,
 ]
 
-/** The migration for concurrency keys; see KeyTurns. */
+/** The migration for concurrency keys; see KeyChanges. */
 export const concurrencyKeys: ReadonlyArray<string> = [
   `ALTER TABLE runs ADD COLUMN concurrency_key text COLLATE "C", ADD COLUMN concurrency int4`,
   `ALTER TABLE open_runs ADD COLUMN concurrency_key text COLLATE "C",
     ADD COLUMN concurrency int4, ADD COLUMN needs_key boolean NOT NULL DEFAULT false`,
-  `CREATE TABLE key_turns (
+  `CREATE TABLE key_changes (
     id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account_id text COLLATE "C" NOT NULL,
     workflow_id text COLLATE "C" NOT NULL,

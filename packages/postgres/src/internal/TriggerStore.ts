@@ -7,7 +7,7 @@
  */
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
-import { unsaid } from "@millrace/core/domain/InboundWebhook"
+import { webhookDefaults } from "@millrace/core/domain/InboundWebhook"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import { factsOf } from "@millrace/core/domain/TriggerFacts"
@@ -54,7 +54,14 @@ const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigge
   const ids = { id, accountId, workflowId }
   const rest = { values: own, enabled, createdAt, updatedAt, fence }
   return row.type === "webhook"
-    ? { ...ids, type: row.type, ...unsaid, ...webhook!, addressHash: addressHash!, ...rest }
+    ? {
+        ...ids,
+        type: row.type,
+        ...webhookDefaults,
+        ...webhook!,
+        addressHash: addressHash!,
+        ...rest,
+      }
     : { ...ids, type: row.type, watch: watch!, ...runEnd!, ...rest, ...factsOf(row) }
 }
 

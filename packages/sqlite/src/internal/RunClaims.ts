@@ -13,7 +13,7 @@ import { lineGate, lossesWith, lossesWithBlock, takenBack } from "@millrace/core
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { byTurns } from "@millrace/core/domain/FairTurns"
 import type { ClaimRequest, Suspect } from "@millrace/core/ports/RunStore"
-import * as KeyTurns from "./KeyTurns.ts"
+import * as KeyChanges from "./KeyChanges.ts"
 import type { Connection } from "./SqliteConnection.ts"
 import { recordOf, recordsOf, rowOf, rowOfNumber } from "./RunRecords.ts"
 import { lossesOf, textOfLosses } from "./RunRows.ts"
@@ -286,9 +286,9 @@ export const claim = (
   const { leaseMillis, limit, runner } = request
   const keyless = withoutKey(db, now)
   for (const { holder, id } of keyless) requeue(db, holder, [id])
-  KeyTurns.askFor(db, due, now)
+  KeyChanges.askFor(db, due, now)
   db.run(`UPDATE runs SET is_due = 1 WHERE ${due}`, now)
-  KeyTurns.give(db)
+  KeyChanges.give(db)
   const first = expired(db, request, now)
   // Now they count towards the caps.
   take(db, runner, first)
@@ -364,7 +364,7 @@ export const requeue = (db: Connection, runner: RunnerId, ids: ReadonlyArray<Run
       id,
       runner,
     )
-    KeyTurns.askFor(db, "id = ?", id)
+    KeyChanges.askFor(db, "id = ?", id)
   }
 }
 

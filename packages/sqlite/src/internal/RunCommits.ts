@@ -18,7 +18,7 @@ import type { Connection } from "./SqliteConnection.ts"
 import * as Deliveries from "./Deliveries.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Inboxes from "./Inboxes.ts"
-import * as KeyTurns from "./KeyTurns.ts"
+import * as KeyChanges from "./KeyChanges.ts"
 import * as RunEnds from "./RunEnds.ts"
 import * as RunRows from "./RunRows.ts"
 import * as Signals from "./Signals.ts"
@@ -77,7 +77,7 @@ const begin = (db: Connection, run: Run, { id, ...content }: Definition): number
   if (db.query(`SELECT 1 FROM definitions WHERE id = ?`, id).first() === undefined) {
     db.run(`INSERT INTO definitions (id, content) VALUES (?, ?)`, id, JSON.stringify(content))
   }
-  KeyTurns.ask(db, run)
+  KeyChanges.ask(db, run)
   return RunRows.insert(db, run)
 }
 
@@ -119,7 +119,7 @@ export const commit = (
   }
   append(db, number, given)
   RunEnds.add(db, run, now)
-  KeyTurns.askAfter(db, run)
+  KeyChanges.askAfter(db, run)
   Books.move(db, accountId, run.id, credits)
   Inboxes.take(db, number, taken)
   for (const start of starts) {

@@ -378,7 +378,7 @@ CREATE INDEX runs_keyed ON runs (account_id, workflow_id, concurrency_key, key_p
 CREATE INDEX runs_with_key ON runs (account_id, workflow_id, concurrency_key)
   WHERE concurrency_key IS NOT NULL AND needs_key = 0 AND ${isOpen};
 -- Keys that may have to be given.
-CREATE TABLE key_turns (
+CREATE TABLE key_changes (
   account_id TEXT NOT NULL,
   workflow_id TEXT NOT NULL,
   concurrency_key TEXT NOT NULL,

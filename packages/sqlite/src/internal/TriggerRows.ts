@@ -4,7 +4,7 @@
  * Leaves out: which rows to write.
  */
 import type { TriggerId } from "@millrace/core/domain/Id"
-import { unsaid } from "@millrace/core/domain/InboundWebhook"
+import { webhookDefaults } from "@millrace/core/domain/InboundWebhook"
 import type { Run } from "@millrace/core/domain/Run"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import { follows } from "@millrace/core/domain/RunEndTrigger"
@@ -24,7 +24,7 @@ export const columns = "due_at, fence, trigger"
 /** A trigger from its row. */
 export const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
   const read = { ...(JSON.parse(trigger) as Trigger), fence }
-  if (read.type === "webhook") return { ...unsaid, ...read }
+  if (read.type === "webhook") return { ...webhookDefaults, ...read }
   return read.type === "schedule" ? { ...read, dueAt } : read
 }
 

@@ -79,5 +79,5 @@ export const toleranceSeconds = 3_600
 /** How long a sender waits for the output of its run. */
 export const webhookWaitMillis = 30_000
 
-/** Runs that follow each other's ends by triggers at most, so that no circle goes on for ever. */
+/** Runs that follow each other's ends by triggers at most, so that no cycle goes on for ever. */
 export const runsInSequence = 10

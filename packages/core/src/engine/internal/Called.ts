@@ -28,7 +28,7 @@ export interface Called {
 }
 
 /** A start that calls no other workflow. */
-export const callsNone: Called = { workflows: undefined, problems: [] }
+export const emptyCalls: Called = { workflows: undefined, problems: [] }
 
 const hasForm = Schema.is(WorkflowId)
 
@@ -78,7 +78,7 @@ export const calledBy = Effect.fnUntraced(function* (
   frozen: CalledWorkflows = {},
 ): Effect.fn.Return<Called, StorageError> {
   let next = [...own, ...drawn]
-  if (next.length === 0) return callsNone
+  if (next.length === 0) return emptyCalls
   const found = new Map<string, CalledWorkflow>()
   const asked = new Set<string>()
   while (next.length > 0) {

@@ -224,14 +224,14 @@ const prepare = (services: Services): ChildSource["prepare"] =>
 type ReadyBody = Pick<Plan, "definition" | "graph"> & { readonly compiled: Graph }
 
 /** Bodies that were started before, by the body of a compiled graph. */
-const known = new WeakMap<Body, ReadyBody>()
+const readyBodies = new WeakMap<Body, ReadyBody>()
 
 const readyBody = (
   { planning }: Services,
   { inputOverrides }: Run,
   { body, definition: around }: Loop,
 ): Result.Result<ReadyBody, string> => {
-  const before = known.get(body)
+  const before = readyBodies.get(body)
   if (before !== undefined) return Result.succeed(before)
   const drawn = drawingOf(around, body)
   const graph = planning.graphs.compile(drawn, overridesOf(inputOverrides, body))
@@ -241,7 +241,7 @@ const readyBody = (
   const compiled = graph.success
   const definition = { ...drawn, nodes: frozenNodes(compiled) }
   const ready = { definition, graph, compiled }
-  known.set(body, ready)
+  readyBodies.set(body, ready)
   return Result.succeed(ready)
 }
 

@@ -64,8 +64,6 @@ const problemsOfKey = (
   return Result.isFailure(found) ? [{ message: found.failure }] : []
 }
 
-const nobody: ReadonlySet<string> = new Set()
-
 /** The nodes as they are stored that call a workflow in which somebody is asked. */
 const callsOf = (
   { calls }: GraphCache["Service"],
@@ -119,7 +117,7 @@ export const planOf = Effect.fnUntraced(function* (
     nodeId === undefined
       ? plan(workflow, overlay, id, options)
       : yield* planAlone(parts, { account, workflow, overlay, nodeId, runId: id, now }, options)
-  const asking = called === undefined ? nobody : graphs.asking(called)
+  const asking = called === undefined ? new Set<string>() : graphs.asking(called)
   const asks = callsOf(graphs, workflow.nodes, asking)
   const ofStart = [
     ...problemsOfTime(request, now),

@@ -9,7 +9,7 @@ import { CurrentLimits } from "../../domain/Limits.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { problemsOfSize } from "../../graph/internal/Draft.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
-import { callsNone } from "./Called.ts"
+import { emptyCalls } from "./Called.ts"
 import type { StartRequest } from "./NewRun.ts"
 import { overlayOf } from "./NewRun.ts"
 import type { services } from "./StartPlan.ts"
@@ -39,7 +39,9 @@ export const validated = Effect.fnUntraced(function* (
   const overlay = { ...overlayOf(request), isDraft: draft !== undefined, anyValues }
   const tooLarge = draft === undefined ? [] : problemsOfSize(workflow, yield* CurrentLimits)
   const isReadable = tooLarge.length === 0
-  const called = isReadable ? yield* calledByStart(planning, account, workflow, overlay) : callsNone
+  const called = isReadable
+    ? yield* calledByStart(planning, account, workflow, overlay)
+    : emptyCalls
   const made = isReadable
     ? yield* planOf(planning, { account, request }, workflow, nobody, { overlay, called })
     : Result.fail(tooLarge)

@@ -2,7 +2,7 @@
  * Workflows that nodes of other workflows call: which ones a drawing names, which inputs their
  * nodes have for it, and which of them ask a person.
  *
- * Guarantees: pure. Leaves out: workflows whose ids are computed, reading any, and circles.
+ * Guarantees: pure. Leaves out: workflows whose ids are computed, reading any, and cycles.
  */
 import { approvalType } from "../../domain/Approval.ts"
 import type { InputPort, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"

@@ -56,6 +56,15 @@ export const requestIn = (
     .map(settingsOf)
     .find(({ disabled }) => !disabled)
 
+/** The fields that these nodes of a workflow declare in their request node. */
+export const requestFieldsOf = (
+  nodes: ReadonlyArray<Node>,
+  types: NodeTypesByKey,
+): ReadonlyArray<RequestField> => {
+  const request = requestIn(nodes, types)
+  return request === undefined ? [] : fieldsOf(request)
+}
+
 /** What a value of a field is, as JSON Schema. */
 export const schemaOfField = ({ default: fallback, description, type }: RequestField) => ({
   ...(type === "any" ? {} : { type }),

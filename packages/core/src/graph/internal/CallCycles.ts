@@ -44,14 +44,14 @@ const certainCalls = (graph: Graph): ReadonlyArray<Call> => {
 }
 
 /** True if one of these workflows may come to be called by itself. */
-const hasCircle = (workflows: CalledWorkflows, types: NodeTypesByKey): boolean => {
+const hasCycle = (workflows: CalledWorkflows, types: NodeTypesByKey): boolean => {
   const left = new Map(
     Object.entries(workflows).map(([id, { nodes }]) => [
       id,
       new Set(callsIn(nodes, {}, types).map(({ workflowId }) => workflowId)),
     ]),
   )
-  // Without circles, there is always one left that calls nothing that is left.
+  // Without cycles, there is always one left that calls nothing that is left.
   let count = -1
   while (left.size !== count) {
     count = left.size
@@ -63,16 +63,16 @@ const hasCircle = (workflows: CalledWorkflows, types: NodeTypesByKey): boolean =
 }
 
 /**
- * Says of each node that a run executes in any case, and that begins a circle of calls, that the
+ * Says of each node that a run executes in any case, and that begins a cycle of calls, that the
  * run would not end. `compile` makes the graphs of the workflows.
  */
-export const problemsOfCircles = (
+export const problemsOfCycles = (
   graph: Graph,
   workflows: CalledWorkflows,
   types: NodeTypesByKey,
   compile: (id: string, workflow: CalledWorkflow) => Result.Result<Graph, unknown>,
 ): ReadonlyArray<Problem> => {
-  if (!hasCircle(workflows, types)) return []
+  if (!hasCycle(workflows, types)) return []
   const known = new Map<string, ReadonlyArray<Call>>()
   const callsOf = (id: string): ReadonlyArray<Call> => {
     const before = known.get(id)
@@ -86,21 +86,21 @@ export const problemsOfCircles = (
     return calls
   }
   const ending = new Set<string>()
-  const circleFrom = (path: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+  const cycleFrom = (path: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
     const last = path.at(-1)!
     if (ending.has(last)) return undefined
     for (const { workflowId } of callsOf(last)) {
       const longer = [...path, workflowId]
-      const found = path.includes(workflowId) ? longer : circleFrom(longer)
+      const found = path.includes(workflowId) ? longer : cycleFrom(longer)
       if (found !== undefined) return found
     }
     ending.add(last)
     return undefined
   }
   return certainCalls(graph).flatMap(({ nodeId, port, workflowId }) => {
-    const circle = circleFrom([workflowId])
-    if (circle === undefined) return []
-    const path = circle.map(quoted).join(" calls ")
+    const cycle = cycleFrom([workflowId])
+    if (cycle === undefined) return []
+    const path = cycle.map(quoted).join(" calls ")
     const reason = `its run would never end: ${path}, without a condition; call it in a branch`
     return [problemOfNode(nodeId, reason, { port })]
   })

@@ -13,7 +13,12 @@ type Keyed = Pick<Run, "accountId" | "workflowId" | "concurrencyKey">
 /** Notes that the key of a run may have to be given. */
 export const ask = (db: Connection, { accountId, concurrencyKey, workflowId }: Keyed): void => {
   if (concurrencyKey === null) return
-  db.run(`INSERT OR IGNORE INTO key_turns VALUES (?, ?, ?)`, accountId, workflowId, concurrencyKey)
+  db.run(
+    `INSERT OR IGNORE INTO key_changes VALUES (?, ?, ?)`,
+    accountId,
+    workflowId,
+    concurrencyKey,
+  )
 }
 
 /** The same for runs that are put into the queue, by a condition on `runs`. */
@@ -23,7 +28,7 @@ export const askFor = (
   ...values: ReadonlyArray<string | number>
 ) =>
   db.run(
-    `INSERT OR IGNORE INTO key_turns SELECT account_id, workflow_id, concurrency_key FROM runs
+    `INSERT OR IGNORE INTO key_changes SELECT account_id, workflow_id, concurrency_key FROM runs
      WHERE needs_key = 1 AND ${condition}`,
     ...values,
   )
@@ -33,7 +38,7 @@ export const askAfter = (db: Connection, run: Run): void => {
   if (isTerminal(run.status)) ask(db, run)
 }
 
-interface Turn {
+interface Change {
   readonly account_id: string
   readonly workflow_id: string
   readonly concurrency_key: string
@@ -49,9 +54,9 @@ const firstStatement = `SELECT number, concurrency FROM runs
 
 /** Gives all keys that may be given, each in the order of those that wait for it. */
 export const give = (db: Connection): void => {
-  const turns = db.query<Turn>(`SELECT * FROM key_turns`).all()
-  if (turns.length === 0) return
-  for (const { account_id, concurrency_key, workflow_id } of turns) {
+  const changes = db.query<Change>(`SELECT * FROM key_changes`).all()
+  if (changes.length === 0) return
+  for (const { account_id, concurrency_key, workflow_id } of changes) {
     const key = [account_id, workflow_id, concurrency_key] as const
     let { count } = db.query<{ readonly count: number }>(heldStatement, ...key).first()!
     for (;;) {
@@ -63,5 +68,5 @@ export const give = (db: Connection): void => {
       count += 1
     }
   }
-  db.run(`DELETE FROM key_turns`)
+  db.run(`DELETE FROM key_changes`)
 }

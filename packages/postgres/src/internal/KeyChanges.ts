@@ -3,7 +3,7 @@
  *
  * A run that waits has `needs_key` in `open_runs`, and stands in no index of the queue, so a
  * claim never reads it. A commit that adds such a run, or ends a run with a key, adds a row to
- * `key_turns`. A claim that finds such rows is held, and gives the keys that they name first.
+ * `key_changes`. A claim that finds such rows is held, and gives the keys that they name first.
  *
  * Guarantees: exact over all processes. Keys are given under a lock, by a statement that begins
  * when it has the lock, so it sees whatever was committed with each row that it reads. Neither a
@@ -32,33 +32,33 @@ export const opened = `opened AS (
 )`
 
 /** Runs of which a key has to be looked at. */
-export const turns: Rows.Table<Run> = Rows.texts<Run>("accountId", "workflowId", "concurrencyKey")
+export const changes: Rows.Table<Run> = Rows.texts<Run>("accountId", "workflowId", "concurrencyKey")
 
 /** The run of a commit, if it waits for its key from now on, or gives it back. */
-export const turnOf = ({ expected, run }: RunCommit): ReadonlyArray<Run> => {
+export const changeOf = ({ expected, run }: RunCommit): ReadonlyArray<Run> => {
   const isWaiting = expected._tag === "New" && needsKey(run) && run.dueAt === null
   const isOver = expected._tag === "Existing" && isTerminal(run.status)
   return run.concurrencyKey !== null && (isWaiting || isOver) ? [run] : []
 }
 
-/** The part of a commit's statement that adds turns. `source` has places and {@link turns}. */
-export const added = (source: string): string => `turned AS (
-  INSERT INTO key_turns (account_id, workflow_id, concurrency_key)
+/** The part of a commit's statement that adds changes. `source` has places and {@link changes}. */
+export const added = (source: string): string => `key_changed AS (
+  INSERT INTO key_changes (account_id, workflow_id, concurrency_key)
   SELECT e.account_id, e.workflow_id, e.concurrency_key
   FROM ${source} JOIN applied a ON a.place = e.place
 )`
 
-/** The part of a statement that adds turns for runs that a part has put into the queue. */
-export const addedBy = (part: string): string => `turned AS (
-  INSERT INTO key_turns (account_id, workflow_id, concurrency_key)
+/** The part of a statement that adds changes for runs that a part has put into the queue. */
+export const addedBy = (part: string): string => `key_changed AS (
+  INSERT INTO key_changes (account_id, workflow_id, concurrency_key)
   SELECT account_id, workflow_id, concurrency_key FROM ${part} WHERE needs_key
 )`
 
 /** The condition that keys may have to be given. */
-export const isAsked = "(SELECT t.id FROM key_turns t ORDER BY t.id LIMIT 1) IS NOT NULL"
+export const isAsked = "(SELECT t.id FROM key_changes t ORDER BY t.id LIMIT 1) IS NOT NULL"
 
-/** How many turns one statement looks at. */
-const turnsAtOnce = 1_000
+/** How many changes one statement looks at. */
+const changesAtOnce = 1_000
 
 /** The first run that waits for the key of `k`, after a bound. */
 const nextOf = (bound: string): string => `
@@ -69,14 +69,14 @@ const nextOf = (bound: string): string => `
 
 // Comparing `few` with a text makes the planner expect few rows, so that it looks them up by key.
 const giveStatement = `
-WITH turn AS MATERIALIZED (
-  SELECT t.id, t.account_id, t.workflow_id, t.concurrency_key, 'turn' AS few
-  FROM key_turns t ORDER BY t.id LIMIT ${turnsAtOnce}
+WITH change AS MATERIALIZED (
+  SELECT t.id, t.account_id, t.workflow_id, t.concurrency_key, 'change' AS few
+  FROM key_changes t ORDER BY t.id LIMIT ${changesAtOnce}
 ), done AS (
-  DELETE FROM key_turns t USING turn u WHERE t.id = u.id AND u.few = 'turn'
+  DELETE FROM key_changes t USING change u WHERE t.id = u.id AND u.few = 'change'
 ), chosen AS MATERIALIZED (
   SELECT w.run, 'chosen' AS few FROM (
-    SELECT DISTINCT account_id, workflow_id, concurrency_key FROM turn
+    SELECT DISTINCT account_id, workflow_id, concurrency_key FROM change
   ) k CROSS JOIN LATERAL (
     SELECT count(*) AS count FROM open_runs h
     WHERE h.account_id = k.account_id AND h.workflow_id = k.workflow_id
@@ -96,7 +96,7 @@ WITH turn AS MATERIALIZED (
   UPDATE open_runs o SET needs_key = false FROM chosen c
   WHERE o.run = c.run AND c.few = 'chosen' AND o.needs_key AND o.state = 'queued'
 )
-SELECT count(*)::int AS count FROM turn`
+SELECT count(*)::int AS count FROM change`
 
 /** Gives all keys that may be given. `lock`, at first, takes the lock of those that count runs. */
 export const give = Effect.fnUntraced(function* (
@@ -104,7 +104,7 @@ export const give = Effect.fnUntraced(function* (
   lock: Effect.Effect<unknown, SqlError>,
 ): Effect.fn.Return<void, SqlError> {
   const once = Effect.andThen(lock, sql.unsafe<{ readonly count: number }>(giveStatement))
-  for (let count = turnsAtOnce; count === turnsAtOnce;) {
+  for (let count = changesAtOnce; count === changesAtOnce;) {
     count = (yield* sql.withTransaction(once))[0]?.count ?? 0
   }
 })
