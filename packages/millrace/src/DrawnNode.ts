@@ -20,7 +20,12 @@ export type BuiltinType = keyof BuiltinNodes
 export type Types = ReadonlyArray<NodeType>
 
 /** The node type with this name. */
-type Named<N extends Types, T> = Extract<N[number], { readonly type: T }>
+type Named<N extends Types, T> = Extract<N[number], HasName<T>>
+
+interface HasName<T> {
+  /** The name of the type. */
+  readonly type: T
+}
 
 type PortTypes = { readonly [port: string]: unknown }
 

@@ -347,7 +347,7 @@ export const notStarted = {
 } satisfies Partial<Run>
 
 /** True for a new run that cannot start at once, whoever has room: it waits for its time or key. */
-export const mustWait = ({ concurrencyKey, startAt }: Run): boolean =>
+export const waitsToStart = ({ concurrencyKey, startAt }: Run): boolean =>
   startAt !== null || concurrencyKey !== null
 
 /** True for a new run that has to wait until it is given its key. */

@@ -10,7 +10,7 @@ import type { MicroCredits } from "../domain/Credits.ts"
 import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { NewMessage } from "../domain/Message.ts"
-import { rerunIdOf, type Run, mustWait, type RunRecord } from "../domain/Run.ts"
+import { rerunIdOf, type Run, waitsToStart, type RunRecord } from "../domain/Run.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -309,7 +309,7 @@ const startOf = Effect.fnUntraced(function* (
     return Effect.map(stored, () => notifier.tell(commit.run))
   }
 
-  if (isWithin || mustWait(run) || !runner.takeSlot(account)) {
+  if (isWithin || waitsToStart(run) || !runner.takeSlot(account)) {
     const commit = new CommitBuilder(run, run.createdAt).commit()
     yield* insert(commit)
     yield* isWithin ? transactions.stored(workflow, shared) : runner.look
