@@ -34,7 +34,7 @@ export const Version = object("Version", {
   ...VersionItem.fields,
   ...Struct.pick(stored, ["name", "description", "thumbnailUrl", "nodes", "edges", "settings"]),
 })
-export type Version = typeof Version.Type
+export interface Version extends Schema.Schema.Type<typeof Version> {}
 
 /** Body of a publication. */
 export const PublishWorkflow = body("PublishWorkflow", {

@@ -101,11 +101,11 @@ export const CalledWorkflow = Schema.Struct({
   edges: Schema.Array(Edge),
   settings: WorkflowSettings,
 })
-export type CalledWorkflow = typeof CalledWorkflow.Type
+export interface CalledWorkflow extends Schema.Schema.Type<typeof CalledWorkflow> {}
 
 /** The workflows that nodes call by an id that is drawn, and those that these call, by id. */
 export const CalledWorkflows = Schema.Record(Schema.String, CalledWorkflow)
-export type CalledWorkflows = typeof CalledWorkflows.Type
+export interface CalledWorkflows extends Schema.Schema.Type<typeof CalledWorkflows> {}
 
 /**
  * The settings of a workflow, with what else was in force when the run was started; of the body of
@@ -131,7 +131,7 @@ export const Definition = Schema.Struct({
   edges: Schema.Array(Edge),
   settings: DefinitionSettings,
 })
-export type Definition = typeof Definition.Type
+export interface Definition extends Schema.Schema.Type<typeof Definition> {}
 
 /** How the id of a definition ends whose texts may hold expressions. */
 const evaluated = "+e"

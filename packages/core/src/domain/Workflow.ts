@@ -65,13 +65,13 @@ const added = (known: object) =>
 export const DrawnNode = Schema.StructWithRest(Node, [added(Node.fields)]).annotate({
   identifier: "Node",
 })
-export type DrawnNode = typeof DrawnNode.Type
+export interface DrawnNode extends Schema.Schema.Type<typeof DrawnNode> {}
 
 /** An edge as it is stored, with what an editor has added. */
 export const StoredEdge = Schema.StructWithRest(Edge, [added(Edge.fields)]).annotate({
   identifier: "Edge",
 })
-export type StoredEdge = typeof StoredEdge.Type
+export interface StoredEdge extends Schema.Schema.Type<typeof StoredEdge> {}
 
 /** A handle as editors save it: `null` is none. */
 const DrawnHandle = Schema.optionalKey(Schema.NullOr(Schema.String)).pipe(
@@ -195,7 +195,8 @@ export const Workflow = Schema.Struct({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }).annotate({ identifier: "StoredWorkflow" })
-export type Workflow = typeof Workflow.Type
+// An interface has a name in the declarations of whatever mentions it.
+export interface Workflow extends Schema.Schema.Type<typeof Workflow> {}
 
 /** A workflow in a listing: the number of its nodes in place of nodes and edges. */
 export interface WorkflowSummary extends Omit<Workflow, "nodes" | "edges" | "settings"> {

@@ -38,7 +38,7 @@ export const WorkflowVersion = Schema.Struct({
     ...(["name", "description", "thumbnailUrl", "nodes", "edges", "settings"] as const),
   ]),
 }).annotate({ identifier: "StoredVersion" })
-export type WorkflowVersion = typeof WorkflowVersion.Type
+export interface WorkflowVersion extends Schema.Schema.Type<typeof WorkflowVersion> {}
 
 /** The versions that are kept of a workflow. */
 export interface VersionList {

@@ -1,7 +1,7 @@
 /**
  * The operations on published versions of workflows.
  */
-import type { VersionItem } from "@millrace/api/VersionWire"
+import type { Version, VersionItem } from "@millrace/api/VersionWire"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
@@ -58,7 +58,8 @@ export const make = Effect.fnUntraced(function* ({ changed }: OpenWorkflows) {
       const { published } = yield* versions.list(account, id)
       const version = yield* versions.get(account, id, params.version)
       const { accountId: _, workflowId: _id, ...content } = version
-      return { value: { ...content, ...itemOf(version, published) } }
+      const value: Version = { ...content, ...itemOf(version, published) }
+      return { value }
     }),
     restore: Effect.fnUntraced(function* (call) {
       const { account, headers, params } = call

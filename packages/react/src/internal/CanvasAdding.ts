@@ -74,8 +74,15 @@ const edgeTo = (
   return []
 }
 
+/** A node that is added, with its edge, if it gets one. */
+interface Added {
+  readonly node: DocumentNode
+  readonly edges: ReadonlyArray<DocumentEdge>
+  readonly box: CanvasBox
+}
+
 /** A node of a type at its place, with its edge. */
-export const addedNode = (options: AddingOptions, type: NodeTypeItem, wanted: Wanted) => {
+export const addedNode = (options: AddingOptions, type: NodeTypeItem, wanted: Wanted): Added => {
   const { contentHeightOf, document, nodeTypes } = options
   const draft = { id: freeId(document, type.key), type: type.key, data: {} }
   const alone = { nodes: [{ ...draft, position: { x: 0, y: 0 } }], edges: [] }
