@@ -10,7 +10,7 @@ import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { messageMillis, signalsPerWorkflow } from "@millrace/core/domain/Limits"
 import { passes } from "@millrace/core/domain/Rule"
-import type { NewWorkflowSignal, SignalKey } from "@millrace/core/domain/WorkflowSignal"
+import type { NewWorkflowSignal, SignalKey, SignalWait } from "@millrace/core/domain/WorkflowSignal"
 import { messageOf, signalOf, textOfKey } from "@millrace/core/domain/WorkflowSignal"
 import type { RunCommit, RunStore, SignalResult } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -166,11 +166,17 @@ const sendWithin = Effect.fnUntraced(function* (
   return resultOf(run, false)
 })
 
+const openedWaits: Rows.Table<SignalWait> = [
+  Rows.derived("key", "text", textOfKey),
+  ...Rows.int8s<SignalWait>("until"),
+  ...Rows.jsons<SignalWait>("filter"),
+]
+
 const openStatement = `
 INSERT INTO signal_waits (run_id, workflow_id, key, until, filter)
-SELECT $3, w.id, e.key, e.until, nullif(e.filter, 'null')::json
+SELECT $3, w.id, e.key, e.until, e.filter
 FROM (SELECT id FROM workflows WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} FOR KEY SHARE) w
-CROSS JOIN unnest($4::text[], $5::int8[], $6::text[]) WITH ORDINALITY
+CROSS JOIN unnest($4::text[], $5::int8[], $6::json[]) WITH ORDINALITY
   AS e (key, until, filter, place)
 ORDER BY e.place
 RETURNING number::float8 AS number, key, filter`
@@ -261,11 +267,7 @@ export const change = Effect.fnUntraced(function* (
   const place = { account, workflowId }
   const rows = before.length === 0 ? [] : yield* sql.unsafe<LeftRow>(takeOut, [id])
   if (before.length > 0) yield* sql`DELETE FROM signal_waits WHERE run_id = ${id}`
-  const columns = [
-    waits.map(textOfKey),
-    waits.map(({ until }) => until),
-    waits.map(({ filter }) => JSON.stringify(filter)),
-  ]
+  const columns = Rows.parameters(openedWaits, waits)
   const opened =
     waits.length === 0
       ? []
