@@ -198,6 +198,8 @@ class Lists {
       this.set(start.run)
       if (!needsKey(start.run)) this.given.add(start.run.id)
       this.definitions = [...this.definitions, start.definition]
+      const given = start.nodeRuns ?? []
+      this.rows = [...this.rows, ...given.map((nodeRun) => ({ runId: start.run.id, nodeRun }))]
     }
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, false, now)
     if (signals !== undefined) {
@@ -387,7 +389,10 @@ const leasing = (
 const telling = (lists: Lists): Pick<Store, "now" | "cappedAccounts" | "queueLength"> => ({
   now: Clock.currentTimeMillis,
   queueLength: (limit) =>
-    Effect.map(Clock.currentTimeMillis, (now) => Math.min(limit, lists.queuedBy(now).length)),
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const claimable = lists.queuedBy(now).filter((run) => !lists.waitsForKey(run))
+      return Math.min(limit, claimable.length)
+    }),
   cappedAccounts: (limit) =>
     Effect.sync(() => {
       const capped = lists.keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
