@@ -427,8 +427,7 @@ export class RunStore extends Context.Service<
     readonly cappedAccounts: (limit: number) => Effect.Effect<ReadonlySet<AccountId>, StorageError>
     /**
      * How many runs wait for a claim, of all accounts: the queue and the parked runs that are due
-     * by the store's clock. Counts no further than `limit`, and neither runs that have lost their
-     * owner nor runs that wait for their concurrency key.
+     * by the store's clock. Counts to `limit`. Leaves out lost runs, and those that need their key.
      */
     readonly queueLength: (limit: number) => Effect.Effect<number, StorageError>
     /** Open runs with losses, of all accounts, oldest first, at most `limit`. */
