@@ -34,7 +34,7 @@ export const known: ReadonlyArray<string> = `
   hook host http icon icons id identifier idle if implied import imported in index input inputs
   insert inspector insufficient int4s int8s integer internal invalid inverse is issue item
   iterations jitter job join joining journey js json keep keeper kept keyword kind known label
-  large last late latest launch layer layout least leftover length level levels lex lexed limit
+  large last late latest launch layer layout least length level levels lex lexed limit
   limiter line link list listener listening live llm load local location lock log logger longer
   longest look lookup loop loopback loose lost mail main make many map mark mask max may meaning
   media meets megabytes memory merge message met metadata meter method metrics micro middleware

@@ -15,12 +15,12 @@ import type { Job } from "./Work.ts"
 import { itemsPerOperation, operationsOf, Work } from "./Work.ts"
 
 /** Judges the value at the path; `undefined` if there is none. */
-type Verdict = (actual: Json | undefined, work: Work) => boolean
+type Predicate = (actual: Json | undefined, work: Work) => boolean
 
 interface Meaning {
   /** Why a test may not have this value. The value is `undefined` if the test has none. */
   readonly problemOf: (value: Json | undefined) => string | undefined
-  readonly compile: (value: Json) => Verdict
+  readonly compile: (value: Json) => Predicate
 }
 
 const isScalar = (value: Json) => typeof value !== "object" || value === null
@@ -40,7 +40,7 @@ const scalars = (value: Json | undefined) =>
 /** Compares two numbers, or two texts by code unit. False for everything else. */
 const ordered =
   (holds: (left: number | string, right: number | string) => boolean) =>
-  (expected: Json): Verdict =>
+  (expected: Json): Predicate =>
   (actual) =>
     typeof actual === typeof expected &&
     isOrdered(actual) &&
@@ -48,23 +48,23 @@ const ordered =
 
 const textual =
   (holds: (actual: string, expected: string) => boolean) =>
-  (expected: Json): Verdict =>
+  (expected: Json): Predicate =>
   (actual) =>
     typeof actual === "string" && holds(actual, expected as string)
 
 const contains =
-  (expected: Json): Verdict =>
+  (expected: Json): Predicate =>
   (actual, work) =>
     Array.isArray(actual)
       ? (actual as ReadonlyArray<Json>).some((each) => isSame(each, expected, work))
       : typeof actual === "string" && typeof expected === "string" && actual.includes(expected)
 
-const isIn = (expected: Json): Verdict => {
+const isIn = (expected: Json): Predicate => {
   const members = new Set(expected as ReadonlyArray<Json>)
   return (actual) => actual !== undefined && members.has(actual)
 }
 
-const isEmpty: Verdict = (actual, work) => {
+const isEmpty: Predicate = (actual, work) => {
   if (actual === undefined || actual === null || actual === "") return true
   if (typeof actual !== "object") return false
   const { length } = Object.keys(actual)
@@ -73,7 +73,7 @@ const isEmpty: Verdict = (actual, work) => {
 }
 
 const equals =
-  (expected: Json): Verdict =>
+  (expected: Json): Predicate =>
   (actual, work) =>
     actual !== undefined && isSame(actual, expected, work)
 
@@ -132,7 +132,7 @@ export const problemOfTest = (op: Operator, value: Json | undefined): string | u
 /** A test of a compiled rule, and the next instruction if it is true or false. */
 interface Instruction {
   readonly path: Path
-  readonly verdict: Verdict
+  readonly predicate: Predicate
   readonly onTrue: number
   readonly onFalse: number
 }
@@ -157,8 +157,8 @@ const place = (
 ): number => {
   if ("op" in rule) {
     const path = rule.path === undefined ? [] : (parsePath(rule.path) ?? [])
-    const verdict = (meanings[rule.op] as Meaning).compile(rule.value ?? null)
-    return instructions.push({ path, verdict, onTrue, onFalse }) - 1
+    const predicate = (meanings[rule.op] as Meaning).compile(rule.value ?? null)
+    return instructions.push({ path, predicate, onTrue, onFalse }) - 1
   }
   let next = rule.not === undefined ? onTrue : place(rule.not, onFalse, onTrue, instructions)
   if (rule.any !== undefined) {
@@ -195,7 +195,7 @@ export function* holding(
       const test = instructions[at]!
       const actual = valueAt(item, test.path)
       if (work.spend(workOf(test, actual))) yield
-      at = test.verdict(actual, work) ? test.onTrue : test.onFalse
+      at = test.predicate(actual, work) ? test.onTrue : test.onFalse
     }
     if (at === holds) kept.push(item)
   }

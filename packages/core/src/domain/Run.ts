@@ -150,7 +150,7 @@ export const bodyId = ({ id }: Pick<Definition, "id">, loop: string): string =>
 export const isShared = ({ id }: Pick<Definition, "id">): boolean => /[@/]/.test(id)
 
 /** The nodes of a run of this definition, without those in the bodies of its loops. */
-export const stepsOf = ({ nodes }: Pick<Definition, "nodes">): ReadonlyArray<Node> =>
+export const nodesOutsideLoops = ({ nodes }: Pick<Definition, "nodes">): ReadonlyArray<Node> =>
   nodes.every(({ parentId }) => parentId === undefined)
     ? nodes
     : nodes.filter(({ parentId }) => parentId === undefined)
@@ -458,7 +458,7 @@ const unfinished = (record: RunRecord, ordinal: number, row: NodeRun | undefined
  */
 export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
   const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
-  return stepsOf(record.definition).map(({ id }, ordinal) => {
+  return nodesOutsideLoops(record.definition).map(({ id }, ordinal) => {
     const row = rows.get(id)
     return row !== undefined && isNodeTerminal(row.status) ? row : unfinished(record, ordinal, row)
   })

@@ -45,6 +45,12 @@ export const problemOfCorrelation = (correlation: string): string | undefined =>
 export const textOfKey = ({ correlation, name }: SignalKey): string =>
   JSON.stringify([name, correlation])
 
+/** The key that {@link textOfKey} has made a text of. */
+export const keyOfText = (text: string): SignalKey => {
+  const [name, correlation] = JSON.parse(text) as [string, string]
+  return { name, correlation }
+}
+
 const prefix = "correlated:"
 
 /** The name of the message that brings a signal to the workflow. */
@@ -62,12 +68,17 @@ export const messageOf = ({ id, isNamed, payload, ...key }: NewWorkflowSignal): 
 
 /** The signal that a message has brought. */
 export const signalOf = ({ id, name, payload }: NewMessage): NewWorkflowSignal => {
-  const [signal, correlation] = JSON.parse(name.slice(prefix.length)) as [string, string]
   const split = id.indexOf(":")
   const isNamed = id.slice(0, split) === "named"
   const own = JSON.parse(id.slice(split + 1)) as string
-  return { name: signal, correlation, id: own, isNamed, payload }
+  return { ...keyOfText(name.slice(prefix.length)), id: own, isNamed, payload }
 }
+
+/** True for a signal that passes the filter of a wait. */
+export const passesFilter = (
+  { filter }: Pick<SignalWait, "filter">,
+  { payload }: Pick<NewWorkflowSignal, "payload">,
+): boolean => filter === null || passes(filter, payload)
 
 /** True if the message has the name for which a node waits, and passes its filter. */
 export const endsWait = (
@@ -80,7 +91,7 @@ export const endsWait = (
     (correlation !== undefined &&
       isCorrelated(message) &&
       message.name === nameOf(name, correlation))
-  return isNamed && (filter === undefined || passes(filter, message.payload))
+  return isNamed && passesFilter({ filter: filter ?? null }, message)
 }
 
 const signalPrefix = signalMessage("")

@@ -24,7 +24,7 @@ import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
-import { problemOfSecret, problemsOf, settled } from "./internal/WebhookForm.ts"
+import { problemOfSecret, problemsOf, withChange } from "./internal/WebhookForm.ts"
 import * as WebhookSignature from "./internal/WebhookSignature.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { IdempotencyKeyTaken } from "./Refusals.ts"
@@ -156,7 +156,7 @@ const check = Effect.fnUntraced(function* (
 const create = (services: Services): InboundWebhooks["Service"]["create"] =>
   Effect.fn("InboundWebhooks.create")(function* (accountId, workflowId, change) {
     const { clock, ids, store } = services
-    const settings = settled(undefined, change)
+    const settings = withChange(undefined, change)
     yield* check(services, accountId, settings)
     const now = clock.currentTimeMillisUnsafe()
     const { addressHash, token } = yield* newAddress(services)
@@ -195,7 +195,7 @@ const change = Effect.fnUntraced(function* <E>(
 const update = (services: Services): InboundWebhooks["Service"]["update"] =>
   Effect.fn("InboundWebhooks.update")((key, wanted) =>
     change(services, key, (webhook) => {
-      const settings = settled(webhook, wanted)
+      const settings = withChange(webhook, wanted)
       return Effect.as(check(services, key.accountId, settings), { ...webhook, ...settings })
     }),
   )

@@ -91,7 +91,7 @@ const servicesOf = Effect.all({
 type Services = Effect.Success<typeof servicesOf>
 
 /** The settings with a change. A status that is named twice is there once. */
-const settled = (
+const withChange = (
   known: RunEndSettings | typeof usual,
   { enabled = known.enabled, into = known.into, on = known.on, values, watch }: RunEndChange,
 ): Omit<RunEndSettings, "watch"> & Pick<RunEndChange, "watch"> => ({
@@ -113,7 +113,7 @@ const checked = Effect.fnUntraced(function* (
   { workflows }: Services,
   accountId: AccountId,
   workflowId: WorkflowId,
-  { watch, ...settings }: ReturnType<typeof settled>,
+  { watch, ...settings }: ReturnType<typeof withChange>,
 ) {
   if (watch === undefined) return yield* refuse("expected the id of a workflow")
   if (watch === workflowId) {
@@ -126,7 +126,7 @@ const checked = Effect.fnUntraced(function* (
 const create = (services: Services): RunEndTriggers["Service"]["create"] =>
   Effect.fn("RunEndTriggers.create")(function* (accountId, workflowId, change) {
     const { clock, ids, store } = services
-    const settings = yield* checked(services, accountId, workflowId, settled(usual, change))
+    const settings = yield* checked(services, accountId, workflowId, withChange(usual, change))
     const now = clock.currentTimeMillisUnsafe()
     const id = TriggerId.make(yield* ids.make("trigger"))
     const own = { id, accountId, workflowId, type: "run_end" as const }
@@ -143,7 +143,7 @@ const update = (services: Services): RunEndTriggers["Service"]["update"] =>
       const found = Option.getOrUndefined(yield* store.find(key))
       if (found?.type !== "run_end") return yield* new TriggerNotFound({ triggerId: key.id })
       const { accountId, workflowId } = key
-      const settings = yield* checked(services, accountId, workflowId, settled(found, change))
+      const settings = yield* checked(services, accountId, workflowId, withChange(found, change))
       const changed = { ...found, ...settings, updatedAt: clock.currentTimeMillisUnsafe() }
       if (yield* store.replace(changed)) return changed
     }

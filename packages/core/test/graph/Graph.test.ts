@@ -223,7 +223,7 @@ describe("Graph.compile: what a start rejects", () => {
 describe("Graph.compile: a node's plan", () => {
   it("calls an edgeless node without a required input a leftover, whatever else it says", () => {
     const graph = graphOf([node("a", "filter", { limit: "bad", unknown: 1 })])
-    expect(graph.nodes[0]!.draft).toBe(true)
+    expect(graph.nodes[0]!.isUnused).toBe(true)
   })
 
   it("still names what a start wants of a leftover", () => {
@@ -238,7 +238,7 @@ describe("Graph.compile: a node's plan", () => {
     const graph = graphOf([node("a", "step", { input: null }), node("b", "step")], [], {
       b: { input: 1 },
     })
-    expect(graph.nodes.map(({ draft }) => draft)).toEqual([false, false])
+    expect(graph.nodes.map(({ isUnused }) => isUnused)).toEqual([false, false])
   })
 
   it("routes the errors of a node with an edge at its port error, and of no other node", () => {
@@ -290,7 +290,7 @@ describe("Graph.compile: a node's plan", () => {
   })
 
   it("calls no disabled node a leftover", () => {
-    expect(graphOf([node("a", "step", {}, { disabled: true })]).nodes[0]!.draft).toBe(false)
+    expect(graphOf([node("a", "step", {}, { disabled: true })]).nodes[0]!.isUnused).toBe(false)
   })
 
   it.each<[string, readonly [string, string] | null]>([

@@ -12,7 +12,7 @@ describe("a note", () => {
     const nodes = [node("n", "note", { text: "{{ nonsense" }), node("s", "step")]
     const graph = Result.getOrThrow(compile({ nodes, edges: [] }, known, {}))
     assert.deepStrictEqual(
-      graph.nodes.map(({ draft, id }) => [id, draft]),
+      graph.nodes.map(({ isUnused, id }) => [id, isUnused]),
       [
         ["n", true],
         ["s", false],
@@ -26,7 +26,7 @@ describe("a note", () => {
     const graph = Result.getOrThrow(compile(drawing, known, {}))
     assert.lengthOf(graph.edgeIds, 1)
     assert.deepStrictEqual(
-      graph.nodes.filter(({ draft }) => draft).map(({ id }) => id),
+      graph.nodes.filter(({ isUnused }) => isUnused).map(({ id }) => id),
       ["n"],
     )
     const { ignored } = readDrawing(drawing, { types: known, overrides: {}, evaluates: true })

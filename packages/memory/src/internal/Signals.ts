@@ -6,11 +6,10 @@
 import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { messageMillis, signalsPerWorkflow } from "@millrace/core/domain/Limits"
 import type { NewMessage } from "@millrace/core/domain/Message"
-import { passes } from "@millrace/core/domain/Rule"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { NewWorkflowSignal, SignalWait } from "@millrace/core/domain/WorkflowSignal"
-import { messageOf, textOfKey } from "@millrace/core/domain/WorkflowSignal"
+import { messageOf, passesFilter, textOfKey } from "@millrace/core/domain/WorkflowSignal"
 import type { SendResult, SignalResult, WaitsChanged } from "@millrace/core/ports/RunStore"
 import type { Inboxes } from "./Inboxes.ts"
 import type { Drawings } from "./StoredWorkflows.ts"
@@ -29,14 +28,14 @@ interface StoredSignal {
 /** Gives a signal to a run; false if the run cannot have it. */
 type Give = (run: RunId, signal: NewWorkflowSignal) => boolean
 
-const fits = ({ filter, ...wait }: SignalWait, signal: NewWorkflowSignal): boolean =>
-  textOfKey(wait) === textOfKey(signal) && (filter === null || passes(filter, signal.payload))
+const fits = (wait: SignalWait, signal: NewWorkflowSignal): boolean =>
+  textOfKey(wait) === textOfKey(signal) && passesFilter(wait, signal)
 
 const resultOf = (runId: RunId | null, isReplay: boolean): SignalResult =>
   runId === null ? { _tag: "Kept", isReplay } : { _tag: "Taken", runId, isReplay }
 
 /** The signals and waits of one workflow, the oldest first. Mutable. */
-class Exchange {
+class WorkflowSignals {
   readonly #waits = new Set<OpenWait>()
   readonly #signals = new Map<string, StoredSignal>()
 
@@ -113,13 +112,13 @@ export class Signals {
   readonly #workflows: Drawings
   readonly #inboxes: Inboxes
   readonly #send: Send
-  readonly #exchanges = new Map<WorkflowId, Exchange>()
+  readonly #byWorkflow = new Map<WorkflowId, WorkflowSignals>()
 
   constructor(workflows: Drawings, inboxes: Inboxes, send: Send) {
     this.#workflows = workflows
     this.#inboxes = inboxes
     this.#send = send
-    workflows.onRemove = (id) => this.#exchanges.get(id)?.forget()
+    workflows.onRemove = (id) => this.#byWorkflow.get(id)?.forget()
   }
 
   send(
@@ -129,31 +128,31 @@ export class Signals {
     now: Timestamp,
   ): SignalResult {
     if (!this.#isThere(account, workflowId)) return { _tag: "NotFound" }
-    return this.#exchangeOf(workflowId, now).send(signal, this.#giveOf(account, now), now)
+    return this.#signalsOf(workflowId, now).send(signal, this.#giveOf(account, now), now)
   }
 
   /** Replaces the waits of a run. Signals that it has not taken go to others, or are kept. */
   change({ accountId, id, workflowId }: Run, { waits }: WaitsChanged, now: Timestamp): void {
-    const exchange = this.#exchangeOf(workflowId, now)
+    const signals = this.#signalsOf(workflowId, now)
     const left = this.#inboxes.takeOut(id)
     // No signal reaches the runs of a workflow that is gone but by their ids.
     const isThere = this.#isThere(accountId, workflowId)
-    const opened = exchange.replaceWaits(id, isThere ? waits : [])
+    const opened = signals.replaceWaits(id, isThere ? waits : [])
     if (!isThere) return
     const give = this.#giveOf(accountId, now)
-    for (const signal of left) exchange.giveBack(signal, give, now)
-    for (const wait of opened) exchange.serve(wait, give, now)
+    for (const signal of left) signals.giveBack(signal, give, now)
+    for (const wait of opened) signals.serve(wait, give, now)
   }
 
   #isThere(account: AccountId, workflowId: WorkflowId): boolean {
     return this.#workflows.find(account, workflowId) !== undefined
   }
 
-  #exchangeOf(workflowId: WorkflowId, now: Timestamp): Exchange {
-    const exchange = this.#exchanges.get(workflowId) ?? new Exchange()
-    this.#exchanges.set(workflowId, exchange)
-    exchange.forgetExpired(now)
-    return exchange
+  #signalsOf(workflowId: WorkflowId, now: Timestamp): WorkflowSignals {
+    const signals = this.#byWorkflow.get(workflowId) ?? new WorkflowSignals()
+    this.#byWorkflow.set(workflowId, signals)
+    signals.forgetExpired(now)
+    return signals
   }
 
   #giveOf(account: AccountId, now: Timestamp): Give {

@@ -353,7 +353,7 @@ const ofRun = (column: string): string =>
  */
 const statement = (queue: string, parts: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
-  SELECT ${KeyChanges.isAsked} OR EXISTS (${keylessRuns}) OR ${isHeldByDue} AS is_held
+  SELECT ${KeyChanges.hasChanges} OR EXISTS (${keylessRuns}) OR ${isHeldByDue} AS is_held
 ), taken AS MATERIALIZED (
   SELECT t.*, row_number() OVER () AS place, 'taken' AS few FROM (
     ${parts}
@@ -399,7 +399,7 @@ WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM gone) OR (
     SELECT o.run FROM open_runs o WHERE ${isInQueue}
     ORDER BY o.account_id, ${place}, o.run LIMIT 1
-  ) IS NOT NULL OR ${KeyChanges.isAsked} OR (
+  ) IS NOT NULL OR ${KeyChanges.hasChanges} OR (
     SELECT o.run FROM open_runs o WHERE o.state = 'parked' AND o.due_at <= ${nowMillis}
     ORDER BY o.due_at, o.run LIMIT 1
   ) IS NOT NULL AS anything

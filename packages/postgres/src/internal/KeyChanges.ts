@@ -55,7 +55,7 @@ export const addedBy = (part: string): string => `key_changed AS (
 )`
 
 /** The condition that keys may have to be given. */
-export const isAsked = "(SELECT t.id FROM key_changes t ORDER BY t.id LIMIT 1) IS NOT NULL"
+export const hasChanges = "(SELECT t.id FROM key_changes t ORDER BY t.id LIMIT 1) IS NOT NULL"
 
 /** How many changes one statement looks at. */
 const changesAtOnce = 1_000

@@ -9,9 +9,14 @@
 import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { messageMillis, signalsPerWorkflow } from "@millrace/core/domain/Limits"
-import { passes } from "@millrace/core/domain/Rule"
 import type { NewWorkflowSignal, SignalKey, SignalWait } from "@millrace/core/domain/WorkflowSignal"
-import { messageOf, signalOf, textOfKey } from "@millrace/core/domain/WorkflowSignal"
+import {
+  keyOfText,
+  messageOf,
+  passesFilter,
+  signalOf,
+  textOfKey,
+} from "@millrace/core/domain/WorkflowSignal"
 import type { RunCommit, RunStore, SignalResult } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -67,9 +72,6 @@ SELECT number::float8 AS number, run_id AS "runId", filter FROM signal_waits
 WHERE workflow_id = $1 AND key = $2 AND number > $3 AND until >= ${nowMillis}
 ORDER BY number LIMIT ${pageSize}`
 
-const fits = ({ filter }: Pick<WaitRow, "filter">, payload: Json): boolean =>
-  filter === null || passes(filter, payload)
-
 const close = (sql: SqlClient, number: number) =>
   sql`DELETE FROM signal_waits WHERE number = ${number}`
 
@@ -96,7 +98,7 @@ const offer = Effect.fnUntraced(function* (
   for (;;) {
     const page = yield* sql.unsafe<WaitRow>(findWaits, [workflowId, key, after])
     for (const wait of page) {
-      if (!fits(wait, signal.payload)) continue
+      if (!passesFilter(wait, signal)) continue
       yield* close(sql, wait.number)
       if (yield* deliver(sql, account, wait.runId, signal)) return wait.runId
     }
@@ -199,10 +201,12 @@ interface KeptRow {
   readonly payload: Json
 }
 
-const signalIn = ({ id, isNamed, key, payload }: KeptRow): NewWorkflowSignal => {
-  const [name, correlation] = JSON.parse(key) as [string, string]
-  return { name, correlation, id: JSON.parse(id) as string, isNamed, payload }
-}
+const signalIn = ({ id, isNamed, key, payload }: KeptRow): NewWorkflowSignal => ({
+  ...keyOfText(key),
+  id: JSON.parse(id) as string,
+  isNamed,
+  payload,
+})
 
 /** A run has a signal that was kept. */
 const hand = Effect.fnUntraced(function* (
@@ -231,7 +235,7 @@ const serve = Effect.fnUntraced(function* (
   while (open.size > 0) {
     const page = yield* sql.unsafe<KeptRow>(findKept, [place.workflowId, keys, after])
     for (const kept of page) {
-      const wait = [...open].find((each) => each.key === kept.key && fits(each, kept.payload))
+      const wait = [...open].find((each) => each.key === kept.key && passesFilter(each, kept))
       if (wait === undefined) continue
       open.delete(wait)
       yield* hand(sql, place, run, kept, wait)

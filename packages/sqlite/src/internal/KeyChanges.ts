@@ -10,8 +10,8 @@ import type { Connection } from "./SqliteConnection.ts"
 
 type Keyed = Pick<Run, "accountId" | "workflowId" | "concurrencyKey">
 
-/** Notes that the key of a run may have to be given. */
-export const ask = (db: Connection, { accountId, concurrencyKey, workflowId }: Keyed): void => {
+/** Adds the key of a run to those that the next claim looks at. */
+export const add = (db: Connection, { accountId, concurrencyKey, workflowId }: Keyed): void => {
   if (concurrencyKey === null) return
   db.run(
     `INSERT OR IGNORE INTO key_changes VALUES (?, ?, ?)`,
@@ -21,8 +21,8 @@ export const ask = (db: Connection, { accountId, concurrencyKey, workflowId }: K
   )
 }
 
-/** The same for runs that are put into the queue, by a condition on `runs`. */
-export const askFor = (
+/** Adds the keys of runs that are put into the queue, by a condition on `runs`. */
+export const addOfQueued = (
   db: Connection,
   condition: string,
   ...values: ReadonlyArray<string | number>
@@ -33,9 +33,9 @@ export const askFor = (
     ...values,
   )
 
-/** Notes the key of a run that has ended. */
-export const askAfter = (db: Connection, run: Run): void => {
-  if (isTerminal(run.status)) ask(db, run)
+/** Adds the key of a run, if the run has ended. */
+export const addAtEnd = (db: Connection, run: Run): void => {
+  if (isTerminal(run.status)) add(db, run)
 }
 
 interface Change {

@@ -286,7 +286,7 @@ export const claim = (
   const { leaseMillis, limit, runner } = request
   const keyless = withoutKey(db, now)
   for (const { holder, id } of keyless) requeue(db, holder, [id])
-  KeyChanges.askFor(db, due, now)
+  KeyChanges.addOfQueued(db, due, now)
   db.run(`UPDATE runs SET is_due = 1 WHERE ${due}`, now)
   KeyChanges.give(db)
   const first = expired(db, request, now)
@@ -364,7 +364,7 @@ export const requeue = (db: Connection, runner: RunnerId, ids: ReadonlyArray<Run
       id,
       runner,
     )
-    KeyChanges.askFor(db, "id = ?", id)
+    KeyChanges.addOfQueued(db, "id = ?", id)
   }
 }
 

@@ -77,7 +77,7 @@ const begin = (db: Connection, run: Run, { id, ...content }: Definition): number
   if (db.query(`SELECT 1 FROM definitions WHERE id = ?`, id).first() === undefined) {
     db.run(`INSERT INTO definitions (id, content) VALUES (?, ?)`, id, JSON.stringify(content))
   }
-  KeyChanges.ask(db, run)
+  KeyChanges.add(db, run)
   return RunRows.insert(db, run)
 }
 
@@ -119,7 +119,7 @@ export const commit = (
   }
   append(db, number, given)
   RunEnds.add(db, run, now)
-  KeyChanges.askAfter(db, run)
+  KeyChanges.addAtEnd(db, run)
   Books.move(db, accountId, run.id, credits)
   Inboxes.take(db, number, taken)
   for (const start of starts) {

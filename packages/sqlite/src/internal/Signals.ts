@@ -7,11 +7,10 @@
 import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { messageMillis, signalsPerWorkflow } from "@millrace/core/domain/Limits"
-import { passes } from "@millrace/core/domain/Rule"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
-import { textOfKey } from "@millrace/core/domain/WorkflowSignal"
+import { passesFilter, textOfKey } from "@millrace/core/domain/WorkflowSignal"
 import type { SignalResult, WaitsChanged } from "@millrace/core/ports/RunStore"
 import type { Connection } from "./SqliteConnection.ts"
 
@@ -35,8 +34,8 @@ interface SignalRow {
   readonly signal: string
 }
 
-const passesFilter = (filter: string | null, { payload }: NewWorkflowSignal): boolean =>
-  filter === null || passes(JSON.parse(filter) as JsonObject, payload)
+const fits = ({ filter }: Pick<WaitRow, "filter">, signal: NewWorkflowSignal): boolean =>
+  passesFilter({ filter: filter === null ? null : (JSON.parse(filter) as JsonObject) }, signal)
 
 const signalIn = ({ signal }: SignalRow): NewWorkflowSignal =>
   JSON.parse(signal) as NewWorkflowSignal
@@ -56,8 +55,9 @@ const offer = (
   signal: NewWorkflowSignal,
 ): RunId | null => {
   const waits = db.query<WaitRow>(waitsStatement, workflowId, textOfKey(signal), now).all()
-  for (const { filter, number, run_id: run } of waits) {
-    if (!passesFilter(filter, signal)) continue
+  for (const wait of waits) {
+    if (!fits(wait, signal)) continue
+    const { number, run_id: run } = wait
     close(db, number)
     if (deliver(account, run, signal)) return run
   }
@@ -128,14 +128,14 @@ const openStatement = `INSERT INTO signal_waits (run_id, workflow_id, key, filte
 const serve = (
   within: Within,
   { accountId, id, workflowId }: Run,
-  { filter, number }: WaitRow,
+  wait: WaitRow,
   key: string,
 ): void => {
   const { db, deliver, now } = within
   const kept = db.query<SignalRow>(keptStatement, workflowId, key, now).all().map(signalIn)
-  const found = kept.find((signal) => passesFilter(filter, signal))
+  const found = kept.find((signal) => fits(wait, signal))
   if (found === undefined || !deliver(accountId, id, found)) return
-  close(db, number)
+  close(db, wait.number)
   store(within, workflowId, found, id)
 }
 

@@ -81,7 +81,7 @@ export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
 export const expectedOf = ({
   definition,
   graph,
-  priorAttempts: leftovers,
+  priorAttempts,
   run,
   running,
 }: RunState): MicroCredits => {
@@ -92,7 +92,7 @@ export const expectedOf = ({
     const { settings, type } = graph.nodes[index]!
     const listed = priceOf(definition.settings.prices, type, settings)
     const estimate = estimateOf(type, settings, listed) ?? 0
-    sum += Math.max(0, estimate - (leftovers.get(index)?.credits ?? 0))
+    sum += Math.max(0, estimate - (priorAttempts.get(index)?.credits ?? 0))
   }
   return sum
 }

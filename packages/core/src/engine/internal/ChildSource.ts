@@ -83,17 +83,17 @@ export interface Loop {
 
 const refusal = (message: string): NodeError => new NodeError({ message, retryable: false })
 
-const nowhere = Effect.fail(refusal("this engine starts no runs for nodes"))
+const noChildren = Effect.fail(refusal("this engine starts no runs for nodes"))
 
 /** How nodes of this process start child runs; where nobody says so, they cannot. */
 export const CurrentChildren = Context.Reference<ChildSource>(
   "@millrace/core/engine/internal/CurrentChildren",
   {
     defaultValue: () => ({
-      prepare: () => nowhere,
-      prepareBody: () => nowhere,
-      listed: () => nowhere,
-      outputOf: () => nowhere,
+      prepare: () => noChildren,
+      prepareBody: () => noChildren,
+      listed: () => noChildren,
+      outputOf: () => noChildren,
     }),
   },
 )

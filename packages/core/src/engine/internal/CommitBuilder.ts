@@ -183,13 +183,13 @@ export class CommitBuilder {
   }
 
   /**
-   * Says which signals to the workflow the run waits for. If it is halted, it takes no more;
-   * `isStray`: it has some that no node of it waits for.
+   * Says which signals to the workflow the run waits for: none if it is halted. `givesBack` says
+   * that it has some which none of its nodes has taken.
    */
-  changeSignalWaits(isHalted: boolean, isStray: boolean): void {
+  changeSignalWaits(isHalted: boolean, givesBack: boolean): void {
     const before = signalWaitsOf(this.#before)
     const waits = isHalted ? [] : signalWaitsOf(this.#run)
-    const isSame = !isStray && !this.#takesSignal && isSameJson(before, waits)
+    const isSame = !givesBack && !this.#takesSignal && isSameJson(before, waits)
     this.#signals = isSame ? undefined : { waits, before }
   }
 

@@ -51,7 +51,7 @@ const nodeWith = (node: GraphNode, port: string, literal: Literal): GraphNode =>
   ...node,
   policy: { ...node.policy, onError: "fail" },
   literals: { inputs: new Map([[port, literal]]), fallback: new Map() },
-  draft: false,
+  isUnused: false,
   settings: { ...node.settings, disabled: false },
 })
 

@@ -159,7 +159,7 @@ export const overlayOf = (request: StartRequest): Overlay => ({
   pinnedOutputs: request.pinnedOutputs ?? {},
   ...(request.rerun === undefined
     ? {}
-    : { takenOver: request.rerun.outputs, isDraft: request.rerun.isSameGraph }),
+    : { takenOver: request.rerun.outputs, isUnstored: request.rerun.isSameGraph }),
 })
 
 /** The log of a pinned node says who gave its output, or from which run it is. */

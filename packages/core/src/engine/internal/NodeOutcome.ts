@@ -37,12 +37,12 @@ export const finishNode = (
 
 /** What this attempt adds to what earlier ones of its node charged. */
 const account = (
-  { graph, priorAttempts: leftovers }: RunState,
+  { graph, priorAttempts }: RunState,
   change: CommitBuilder,
   { charged, index }: AttemptOutcome,
   otherwise: MicroCredits,
 ): MicroCredits => {
-  const earlier = leftovers.get(index)?.credits ?? 0
+  const earlier = priorAttempts.get(index)?.credits ?? 0
   const added = charged ?? (earlier > 0 ? 0 : otherwise)
   change.charge(graph.nodes[index]!, added)
   return earlier + added

@@ -41,7 +41,7 @@ export interface Overlay {
   /** What nodes have put out in an earlier run; they are not executed either. */
   readonly takenOver?: PinnedOutputs
   /** True if the workflow is none that is stored. */
-  readonly isDraft?: boolean
+  readonly isUnstored?: boolean
   /** True if no values are known yet: whatever the request node requires may still come. */
   readonly anyValues?: boolean | undefined
   /** True if the node that runs alone has expressions, and so an `input` for them. */
@@ -84,7 +84,7 @@ const tooMuch = `more than ${mostCredits}`
 const noPins: PinnedOutputs = {}
 
 const willExecute = (node: GraphNode, pinned: PinnedOutputs): boolean =>
-  !node.draft && node.passThrough === undefined && !Object.hasOwn(pinned, node.id)
+  !node.isUnused && node.passThrough === undefined && !Object.hasOwn(pinned, node.id)
 
 /** What the nodes that will execute are expected to cost, each and together. */
 export const estimateOf = (
@@ -148,7 +148,7 @@ const definitionIdOf = (
   priceList: PriceList | undefined,
   called: CalledWorkflows = {},
 ): string => {
-  const isOwn = overlay.nodeOverrides.length > 0 || overlay.isDraft === true
+  const isOwn = overlay.nodeOverrides.length > 0 || overlay.isUnstored === true
   const others = Object.entries(called)
     .map(
       ([id, { revision, version }]) =>
@@ -270,7 +270,7 @@ export const planSingle = (
     const complete = graph.nodes[0]!
     if (complete.settings.disabled) return yield* alone(nodeId, "it is disabled")
     if (complete.type.role === "note") return yield* alone(nodeId, "it is a note")
-    if (complete.draft) {
+    if (complete.isUnused) {
       const missing = [...complete.ports.inputs.values()].filter(
         ({ name, required }) => required && !Object.hasOwn(complete.settings.inputs, name),
       )

@@ -30,9 +30,9 @@ interface Found {
 }
 
 /** The expressions of a node. */
-function* expressionsOf({ draft, literals, node, settings }: NodePlan): Iterable<Found> {
+function* expressionsOf({ isUnused, literals, node, settings }: NodePlan): Iterable<Found> {
   const nodeId = node.id
-  if (literals === undefined || draft || settings.disabled) return
+  if (literals === undefined || isUnused || settings.disabled) return
   const all = { input: literals.inputs, "default of output": literals.fallback }
   for (const [what, ports] of Object.entries(all)) {
     for (const [port, { expressions }] of ports) {

@@ -185,7 +185,7 @@ const release = (progress: RunState, change: CommitBuilder, now: Timestamp): voi
       }
       const node = progress.graph.nodes[each.index]!
       const message = each._tag === "Skip" ? each.reason : "Disabled: the input is passed through"
-      const level = node.draft && node.type.role !== "note" ? "warn" : "info"
+      const level = node.isUnused && node.type.role !== "note" ? "warn" : "info"
       change.setNode(node, {
         status: "SKIPPED",
         output: each._tag === "Skip" ? null : each.output,
@@ -349,9 +349,9 @@ const whenUnseen = (
 /** Says which signals to the workflow the run waits for, and gives back what it cannot use. */
 const giveBack = (progress: RunState, change: CommitBuilder): void => {
   const { inbox } = progress
-  const stray = inbox.length === 0 ? inbox : inbox.filter(isCorrelated)
-  change.changeSignalWaits(isHalted(progress), stray.length > 0)
-  progress.returned = stray.map(({ number }) => number)
+  const left = inbox.length === 0 ? inbox : inbox.filter(isCorrelated)
+  change.changeSignalWaits(isHalted(progress), left.length > 0)
+  progress.returned = left.map(({ number }) => number)
 }
 
 /** Adds the entries for the ledger and makes the commit of a step. */

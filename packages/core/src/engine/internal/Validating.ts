@@ -39,7 +39,7 @@ export const validated: (
   function* (planning, account, stored, request) {
     const { anyValues, draft } = request
     const workflow = { ...stored, ...draft }
-    const overlay = { ...overlayOf(request), isDraft: draft !== undefined, anyValues }
+    const overlay = { ...overlayOf(request), isUnstored: draft !== undefined, anyValues }
     const tooLarge = draft === undefined ? [] : problemsOfSize(workflow, yield* CurrentLimits)
     const isReadable = tooLarge.length === 0
     const called = isReadable

@@ -28,7 +28,7 @@ type Change = { readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | und
  * The settings with a change; of a new webhook, over what is usual. The sender's own id of a
  * message tells Standard Webhooks apart, unless the owner says otherwise.
  */
-export const settled = (known: WebhookSettings | undefined, change: Change): WebhookSettings => {
+export const withChange = (known: WebhookSettings | undefined, change: Change): WebhookSettings => {
   const from = known ?? usual
   const names = Object.keys(usual) as ReadonlyArray<keyof WebhookSettings>
   const set = Object.fromEntries(names.map((name) => [name, change[name] ?? from[name]]))

@@ -30,8 +30,8 @@ const certainCalls = (graph: Graph): ReadonlyArray<Call> => {
   const { edgeOutput, edgeSource, inEdges, inStart, nodes } = graph
   const executes = new Uint8Array(nodes.length)
   return nodes.flatMap((node) => {
-    const { draft, id: nodeId, index, settings, type } = node
-    if (draft || settings.disabled) return []
+    const { isUnused, id: nodeId, index, settings, type } = node
+    if (isUnused || settings.disabled) return []
     const isReached = inEdges.subarray(inStart[index], inStart[index + 1]).every((edge) => {
       const source = edgeSource[edge]!
       return executes[source] === 1 && isCertain(nodes[source]!, edgeOutput[edge]!)

@@ -80,7 +80,7 @@ const firstPair = (ways: Ways, edges: ReadonlyArray<number>) => {
 function* sharedInputs({ edges, plans }: Reading) {
   const into = groupBy(plans.length, edges.targets)
   for (const [index, plan] of plans.entries()) {
-    if (plan === undefined || plan.draft || plan.settings.disabled) continue
+    if (plan === undefined || plan.isUnused || plan.settings.disabled) continue
     const ending = Array.from(into.edges.subarray(into.start[index], into.start[index + 1]))
     for (const [input, several] of Map.groupBy(ending, (edge) => edges.inputs[edge]!)) {
       const isOverride = Object.hasOwn(plan.overrides, input)

@@ -40,8 +40,8 @@ export interface NodePlan {
   readonly policy: NodePolicy
   /** Its literals with expressions; `undefined` for none. */
   readonly literals: NodeLiterals | undefined
-  /** True for a leftover, a node without edges that lacks a required input, and for a note. */
-  readonly draft: boolean
+  /** True for a node without edges that lacks a required input, and for a note: runs skip both. */
+  readonly isUnused: boolean
   /**
    * Of a disabled node: the input and the output that it joins like a wire, or `null` where its
    * out-edges are dead. `undefined` for an enabled node.
@@ -51,13 +51,13 @@ export interface NodePlan {
 
 /** The JavaScript in the raw literals of a node, by port; what a start brings is none of it. */
 export const scriptsOf = ({
-  draft,
+  isUnused,
   node,
   overrides,
   ports,
   settings,
 }: NodePlan): ReadonlyArray<readonly [port: string, script: LiteralScript]> =>
-  draft || settings.disabled
+  isUnused || settings.disabled
     ? []
     : Object.entries(settingsOf(node).inputs).flatMap(([port, literal]) => {
         const scriptOf = ports.inputs.get(port)?.scriptOf
@@ -122,7 +122,7 @@ const givenPlan = (node: Node): NodePlan => ({
   overrides: noOverrides,
   policy: readPolicy({}, givenType.policy, false).policy,
   literals: undefined,
-  draft: false,
+  isUnused: false,
   passThrough: undefined,
 })
 
@@ -147,9 +147,9 @@ export const planOf = (
   const hasValues = wiring.inputs.has(values) || Object.hasOwn(settings.inputs, values)
   const ports = portsOf(type, settings, { types, workflows }, hasValues)
   const missing = missingInputs(ports, settings, wiring)
-  const isLeftover = wiring.edgeless && !settings.disabled && missing.length > 0
-  const draft = isLeftover || type.role === "note"
-  if (!settings.disabled && !draft) {
+  const lacksValues = wiring.edgeless && !settings.disabled && missing.length > 0
+  const isUnused = lacksValues || type.role === "note"
+  if (!settings.disabled && !isUnused) {
     for (const port of missing) {
       const reason = `required input ${quoted(port)} has neither a value nor an edge`
       problems.push(problemOfNode(node.id, reason, { port }))
@@ -157,12 +157,12 @@ export const planOf = (
   }
   const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
   const literals = evaluates ? literalsOf(drawn.inputs, overrides, ports, policy) : undefined
-  // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
-  const checked = draft ? overrides : settings.inputs
+  // Nothing reads the literals of an unused node, so only what this start asked for can be wrong.
+  const checked = isUnused ? overrides : settings.inputs
   const unfit = addProblemsOfValues(node.id, ports, checked, literals, problems)
-  if (evaluates && !draft) addProblemsOfRaw(node.id, drawn.inputs, overrides, ports, problems)
+  if (evaluates && !isUnused) addProblemsOfRaw(node.id, drawn.inputs, overrides, ports, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
-  const plan = { node, settings, type, ports, overrides, policy, literals, draft, passThrough }
+  const plan = { node, settings, type, ports, overrides, policy, literals, isUnused, passThrough }
   if (evaluates) addProblemsTogether(plan, wiring, unfit, problems)
   return plan
 }
@@ -174,8 +174,8 @@ const addProblemsTogether = (
   unfit: ReadonlySet<string>,
   problems: Array<Problem>,
 ): void => {
-  const { draft, node, settings, type } = plan
-  if (draft || settings.disabled || type.problemsOfInputs === undefined) return
+  const { isUnused, node, settings, type } = plan
+  if (isUnused || settings.disabled || type.problemsOfInputs === undefined) return
   for (const [port, clause] of type.problemsOfInputs(knownInputs(plan, wiring, unfit))) {
     problems.push(problemOfNode(node.id, `input ${quoted(port)}: ${clause}`, { port }))
   }
@@ -201,7 +201,7 @@ const knownInputs = (
 
 /** The signals that a node without problems takes, as far as that is sure; see `NodeType`. */
 export const signalsOf = (plan: NodePlan, wiring: Wiring): TakenSignals | undefined =>
-  plan.draft || plan.settings.disabled
+  plan.isUnused || plan.settings.disabled
     ? undefined
     : plan.type.signalsOf?.(knownInputs(plan, wiring, new Set()))
 

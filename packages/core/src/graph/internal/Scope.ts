@@ -283,9 +283,9 @@ export const withScope = (
   around: Surroundings,
   problems: Array<Problem>,
 ): NodePlan => {
-  // Nothing reads the literals of a leftover, nor those of a disabled node.
+  // Nothing reads the literals of an unused node, nor those of a disabled node.
   const { literals } = plan
-  if (literals === undefined || plan.draft || plan.settings.disabled) return plan
+  if (literals === undefined || plan.isUnused || plan.settings.disabled) return plan
   const judge = new Judge(plan, wiring, around)
   const resolved = (what: string, all: ReadonlyMap<string, Literal>) =>
     new Map(Array.from(all, ([port, each]) => [port, judge.resolve(port, what, each)]))

@@ -48,12 +48,12 @@ export interface SecretReference {
 
 /** The secrets that a node names; those of a node that does not execute do not count. */
 export const secretsOf = ({
-  draft,
+  isUnused,
   literals,
   node,
   settings,
 }: NodePlan): ReadonlyArray<SecretReference> =>
-  draft || settings.disabled
+  isUnused || settings.disabled
     ? []
     : Array.from(literals?.inputs ?? []).flatMap(([port, { expressions }]) =>
         expressions.flatMap((expression) => {

@@ -23,7 +23,7 @@ export interface NodeStatuses extends Outputs {
  * Why a node is skipped, `undefined` when it is not. For a node whose in-edges are all live or
  * dead. It is skipped when
  *
- * - it is a leftover: no edges, and a required input without a value;
+ * - it is unused: no edges, and a required input without a value;
  * - it has in-edges and all of them are dead, overridden or not: nobody took a way to this node;
  * - its type joins all its edges and one of them is dead;
  * - all edges of a required input are dead and this run does not override that input; a literal
@@ -35,7 +35,7 @@ export const skipReasonOf = (
   index: number,
 ): string | undefined => {
   const node = graph.nodes[index]!
-  if (node.draft) return leftoverReason(node)
+  if (node.isUnused) return unusedReason(node)
   if (isAllLive(graph, progress, index)) return undefined
   const edges = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
   const dead = edges.filter((edge) => !isLive(graph, progress, edge))
@@ -58,8 +58,8 @@ const isAllLive = (graph: Graph, progress: NodeStatuses, index: number): boolean
   return true
 }
 
-/** What is to be said of a node that is left over: without edges, and incomplete. */
-export const leftoverReason = ({ node: { id }, ports, settings, type }: NodePlan): string => {
+/** Why a node is unused, as a sentence: it has no edges and lacks a value, or it is a note. */
+export const unusedReason = ({ node: { id }, ports, settings, type }: NodePlan): string => {
   if (type.role === "note") return `Skipped: ${quoted(id)} is a note`
   const missing = Array.from(ports.inputs.values()).filter(
     ({ name, required }) => required && !Object.hasOwn(settings.inputs, name),

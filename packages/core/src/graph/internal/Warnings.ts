@@ -13,13 +13,13 @@ import { conflictsOf } from "./Conflicts.ts"
 import { warningsOfEdges } from "./Mismatches.ts"
 import type { NodePlan } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
-import { leftoverReason } from "./SkipReason.ts"
+import { unusedReason } from "./SkipReason.ts"
 
 /** Nodes without edges that lack what they require. */
-const leftoversOf = (plans: ReadonlyArray<NodePlan>): ReadonlyArray<Problem> =>
+const unusedOf = (plans: ReadonlyArray<NodePlan>): ReadonlyArray<Problem> =>
   plans
-    .filter(({ draft, type }) => draft && type.role !== "note")
-    .map((plan) => ({ message: leftoverReason(plan), nodeId: plan.node.id }))
+    .filter(({ isUnused, type }) => isUnused && type.role !== "note")
+    .map((plan) => ({ message: unusedReason(plan), nodeId: plan.node.id }))
 
 const ignoredOf = ({ ignored }: Reading): ReadonlyArray<Problem> =>
   Array.from(ignored, ({ id }) => ({
@@ -77,7 +77,7 @@ const misspeltOf = (plans: ReadonlyArray<NodePlan>): ReadonlyArray<Problem> => {
 export const warningsOf = (reading: Reading): ReadonlyArray<Problem> => {
   const plans = reading.plans.filter((plan) => plan !== undefined)
   return [
-    ...leftoversOf(plans),
+    ...unusedOf(plans),
     ...ignoredOf(reading),
     ...coveredOf(reading),
     ...conflictsOf(reading),
