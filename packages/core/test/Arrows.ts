@@ -71,7 +71,7 @@ export const arrows: Readonly<Record<string, Row>> = {
   dashboard: { packages: [], libraries: [], node: true },
   conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
   simulation: {
-    packages: ["core", "conformance", "webhooks"],
+    packages: ["core", "conformance", "webhooks", "nodes"],
     libraries: ["effect", "vitest", "@effect/vitest"],
   },
 }

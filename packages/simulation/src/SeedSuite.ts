@@ -83,7 +83,8 @@ export const seedSuite = <S extends Story, Stores>(
           const report = yield* brokenOf(stories, stores, wanted)
           if (report !== undefined) assert.fail(report)
         }),
-      { timeout: 1_200_000 },
+      // Against what hangs: tens of thousands of seeds take their time.
+      { timeout: 7_200_000 },
     )
   })
 }

@@ -146,7 +146,8 @@ export class Wire {
       latestOutputs: (account, workflow, nodes) =>
         read(runs.latestOutputs(account, workflow, nodes)),
       findStart: (account, key) => read(runs.findStart(account, key)),
-      children: (query) => read(runs.children(query)),
+      // Short pages, so that small stories have several.
+      children: (query) => read(runs.children({ ...query, limit: Math.min(query.limit, 2) })),
       activity: (query) => read(runs.activity(query)),
       list: (query) => read(Effect.catchTag(runs.list(query), "SearchTooBroad", Effect.die)),
       events: (account, id, after) => read(runs.events(account, id, after)),

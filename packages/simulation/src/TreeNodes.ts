@@ -118,14 +118,19 @@ const branch = define({
         return yield* node.suspend({ for: childMessage }, progress, starts)
       }
       const output: Array<JsonValue> = []
-      for (const child of yield* node.children(-1)) {
-        output.push(child.status === "COMPLETED" ? yield* node.outputOfChild(child) : null)
+      let page = yield* node.children(-1)
+      while (page.length > 0) {
+        for (const child of page) {
+          output.push(child.status === "COMPLETED" ? yield* node.outputOfChild(child) : null)
+        }
+        page = yield* node.children(page.at(-1)!.parent!.index)
       }
       return { output }
     }),
 })
 
-const request = define({
+/** Puts out the item of a run. */
+export const request = define({
   key: "request",
   role: "request",
   inputs: { fields: Schema.optionalKey(Json) },
@@ -133,7 +138,8 @@ const request = define({
   run: () => Effect.map(CurrentNode, ({ values }) => ({ item: values["item"]! })),
 })
 
-const response = define({
+/** Takes the output of a run. */
+export const response = define({
   key: "response",
   role: "response",
   inputs: { input: Schema.optionalKey(Json), name: Schema.optionalKey(Schema.String) },

@@ -1,12 +1,14 @@
 /**
- * Plays a scenario of child runs: three servers over one store, in simulated time, until every run
- * has ended; or until a rule is broken.
+ * Plays a scenario of runs that start others: three servers over one store, in simulated time,
+ * until every run has ended; or until a rule is broken.
  *
  * Guarantees: synchronous, and the same scenario is played the same way every time. Leaves out:
  * what must hold of each commit, which the simulation of single runs judges.
  */
 import { AccountId, type RunId } from "@millrace/core/domain/Id"
 import { isTerminal, type Run } from "@millrace/core/domain/Run"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
@@ -15,10 +17,11 @@ import { epoch } from "@millrace/conformance/Samples"
 import { Cause, Context, Effect, Exit } from "effect"
 import { Fleet } from "./Fleet.ts"
 import { hydrated } from "./SimFlow.ts"
+import type { Stage } from "./SimNodes.ts"
 import type { SimStores } from "./SimWorld.ts"
 import { leafOf, leafSignal, typesOf } from "./TreeNodes.ts"
-import { brokenRuleOf, type Root } from "./TreeRules.ts"
-import { treeDrawingOf, type TreeScenario, workflowIdOf } from "./TreeScenario.ts"
+import { brokenRuleOf, type Evidence, type Root } from "./TreeRules.ts"
+import { treeDrawingOf, type TreeScenario, type Trouble, workflowIdOf } from "./TreeScenario.ts"
 
 /** Whose all runs of a play are. */
 export const account = AccountId.make("acc_1")
@@ -41,12 +44,31 @@ const withOutput = (run: Run, values: ValueStore["Service"]): Run => {
 const roundMillis = 2_000
 const roundsAtMost = 2_000
 
-class TreePlay {
+/** A signal that somebody sends to a run, and after how long each time. */
+interface LeafSignal {
+  readonly payload: string
+  readonly millis: ReadonlyArray<number>
+}
+
+/** A kind of trees. */
+export interface TreeKind<S extends Trouble> {
+  readonly typesOf: (seed: number) => ReadonlyArray<Executable<Stage>>
+  /** What the workflows are drawn like, by their numbers. */
+  readonly drawingsOf: (
+    scenario: S,
+  ) => ReadonlyArray<Pick<Workflow, "nodes" | "edges" | "settings">>
+  /** The signal that a child gets, if it is to get one. */
+  readonly signalTo: (scenario: S, child: Run) => LeafSignal | undefined
+  readonly brokenRuleOf: (scenario: S, evidence: Evidence) => string | undefined
+}
+
+class TreePlay<S extends Trouble> {
   readonly fleet: Fleet
   readonly roots: ReadonlyArray<Root>
-  readonly #scenario: TreeScenario
-  /** Runs in the order in which they have ended. */
-  readonly #ends: Array<RunId> = []
+  readonly #kind: TreeKind<S>
+  readonly #scenario: S
+  /** What has begun and ended, in order. */
+  readonly #history: Array<{ readonly id: RunId; readonly isEnd: boolean }> = []
   /** Children in the order in which they were stored, and those whose cancel was asked for. */
   readonly #children: Array<RunId> = []
   readonly #canceled = new Set<RunId>()
@@ -55,9 +77,10 @@ class TreePlay {
   #isOver = false
   #rounds = 0
 
-  constructor(scenario: TreeScenario, stores: SimStores) {
+  constructor(kind: TreeKind<S>, scenario: S, stores: SimStores) {
+    this.#kind = kind
     this.#scenario = scenario
-    const { actions, branches, seed, setup } = scenario
+    const { actions, seed, setup } = scenario
     this.roots = scenario.roots.map(({ workflow }, at) => ({
       workflow,
       item: `root ${at}`,
@@ -69,19 +92,19 @@ class TreePlay {
       seed,
       setup,
       stores,
-      types: typesOf(seed),
+      types: kind.typesOf(seed),
       strikes: strikes.map((strike) => ({ ...strike, operation: "commit" })),
       onCommit: ({ run: { finishedAt, id }, starts = [] }) => {
-        if (finishedAt !== null) this.#ends.push(id)
+        if (finishedAt !== null) this.#history.push({ id, isEnd: true })
         for (const { run } of starts) this.#noteChild(run)
       },
     })
     const workflows = Context.get(this.fleet.stores, WorkflowStore)
-    for (const [workflow, each] of branches.entries()) {
+    for (const [workflow, drawing] of kind.drawingsOf(scenario).entries()) {
       const head = { id: workflowIdOf(workflow), accountId: account, name: `W${workflow}` }
-      const rest = { description: null, thumbnailUrl: null, revision: 1, settings: {} }
+      const rest = { description: null, thumbnailUrl: null, revision: 1 }
       const times = { createdAt: epoch, updatedAt: epoch }
-      Effect.runSync(workflows.insert({ ...head, ...rest, ...treeDrawingOf(each), ...times }))
+      Effect.runSync(workflows.insert({ ...head, ...rest, ...drawing, ...times }))
     }
   }
 
@@ -146,16 +169,16 @@ class TreePlay {
     server.run(Effect.ignore(server.runs.cancel(account, id)))
   }
 
-  /** A leaf that waits for a signal gets one, which is sent twice. */
-  #noteChild({ id, values, workflowId }: Run): void {
+  /** A child that waits for a signal gets it, more than once. */
+  #noteChild(child: Run): void {
+    const { id } = child
     this.#children.push(id)
-    const item = values["item"] as string
-    const { limitMillis, signalMillis } = leafOf(this.#scenario.seed, item)
-    if (workflowId !== workflowIdOf(0) || limitMillis === undefined) return
-    for (const [slot, millis] of [signalMillis, 2 * signalMillis + 500].entries()) {
-      const signal = { id, item }
+    this.#history.push({ id, isEnd: false })
+    const { millis = [], payload = "" } = this.#kind.signalTo(this.#scenario, child) ?? {}
+    for (const [slot, each] of millis.entries()) {
+      const signal = { id, item: payload }
       this.#signals.add(signal)
-      this.fleet.time.after(millis, () => this.#signal(signal, slot))
+      this.fleet.time.after(each, () => this.#signal(signal, slot))
     }
   }
 
@@ -171,7 +194,7 @@ class TreePlay {
       fleet.say(() => `signal ${id}: ${tag}`)
       if (tag === "StorageError") return
       this.#signals.delete(signal)
-      const isFair = tag === "sent" || (tag === "RunEnded" && this.#ends.includes(id))
+      const isFair = tag === "sent" || (tag === "RunEnded" && this.#hasEnded(id))
       if (!isFair) fleet.broken ??= `a signal to a leaf is taken: ${id}: ${tag}`
     }
     const asked = { name: leafSignal, payload: item, idempotencyKey: item }
@@ -186,6 +209,10 @@ class TreePlay {
     )
   }
 
+  #hasEnded(run: RunId): boolean {
+    return this.#history.some(({ id, isEnd }) => isEnd && id === run)
+  }
+
   /** Looks after what is left. */
   #look(): void {
     this.#rounds += 1
@@ -197,14 +224,13 @@ class TreePlay {
       this.#isOver = true
       const values = Context.get(this.fleet.stores, ValueStore)
       const whole = items.map((run) => withOutput(run, values))
-      this.fleet.broken = brokenRuleOf(
-        this.#scenario,
-        this.roots,
-        whole,
-        this.#canceled,
-        this.#ends,
-        this.fleet.stores,
-      )
+      this.fleet.broken = this.#kind.brokenRuleOf(this.#scenario, {
+        roots: this.roots,
+        runs: whole,
+        asked: this.#canceled,
+        history: this.#history,
+        stores: this.fleet.stores,
+      })
     } else if (this.#rounds > roundsAtMost) {
       const open = items.find(({ status }) => !isTerminal(status))
       this.fleet.broken = `every run ends: ${JSON.stringify(open)}`
@@ -213,11 +239,26 @@ class TreePlay {
 }
 
 /** Plays a scenario to its end. */
-export const playTree = (scenario: TreeScenario, stores: SimStores): TreeOutcome => {
-  const one = new TreePlay(scenario, stores)
-  one.play()
-  const runs = Effect.runSync(
-    Effect.orDie(Context.get(one.fleet.stores, RunStore).list({ account, limit: 10_000 })),
-  )
-  return { broken: one.fleet.broken, trace: one.fleet.trace, runs: runs.items.length }
-}
+export const playTrees =
+  <S extends Trouble>(kind: TreeKind<S>) =>
+  (scenario: S, stores: SimStores): TreeOutcome => {
+    const one = new TreePlay(kind, scenario, stores)
+    one.play()
+    const runs = Effect.runSync(
+      Effect.orDie(Context.get(one.fleet.stores, RunStore).list({ account, limit: 10_000 })),
+    )
+    return { broken: one.fleet.broken, trace: one.fleet.trace, runs: runs.items.length }
+  }
+
+/** Plays a scenario of nodes that start runs themselves, some of which wait for a signal. */
+export const playTree = playTrees<TreeScenario>({
+  typesOf,
+  drawingsOf: ({ branches }) => branches.map((each) => ({ ...treeDrawingOf(each), settings: {} })),
+  signalTo: ({ seed }, { values, workflowId }) => {
+    const payload = values["item"] as string
+    const { limitMillis, signalMillis } = leafOf(seed, payload)
+    if (workflowId !== workflowIdOf(0) || limitMillis === undefined) return undefined
+    return { payload, millis: [signalMillis, 2 * signalMillis + 500] }
+  },
+  brokenRuleOf,
+})

@@ -7,6 +7,8 @@ import type { RunId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { audit } from "@millrace/core/engine/Audit"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Context, Effect } from "effect"
 import { endOf, itemOf, type Planted } from "./TreeNodes.ts"
 import type { TreeScenario } from "./TreeScenario.ts"
@@ -17,6 +19,17 @@ export interface Root {
   readonly item: string
   id: RunId | undefined
   isCanceled: boolean
+}
+
+/** What is known of trees once all of their runs have ended. */
+export interface Evidence {
+  readonly roots: ReadonlyArray<Root>
+  readonly runs: ReadonlyArray<Run>
+  /** Children whose cancel was asked for. */
+  readonly asked: ReadonlySet<RunId>
+  /** Which children have begun, and which runs have ended, in order. */
+  readonly history: ReadonlyArray<{ readonly id: RunId; readonly isEnd: boolean }>
+  readonly stores: Context.Context<LedgerStore | RunStore | ValueStore>
 }
 
 type ById = ReadonlyMap<RunId, Run>
@@ -70,7 +83,7 @@ const brokenEnd = (
 }
 
 /** What goes on after its parent has ended is canceled with its next step. */
-const brokenOrder = (
+export const brokenOrder = (
   { id, status }: Run,
   above: Run | undefined,
   ends: ReadonlyArray<RunId>,
@@ -81,24 +94,34 @@ const brokenOrder = (
 }
 
 /** What its children have cost is known to a run that has heard of all of them. */
-const brokenCost = (run: Run, children: ReadonlyArray<Run>): string | undefined => {
+export const brokenCost = (run: Run, children: ReadonlyArray<Run>): string | undefined => {
   const sum = children.reduce((all, each) => all + each.actualCredits + each.childCredits, 0)
   const isRight = run.status === "COMPLETED" ? run.childCredits === sum : run.childCredits <= sum
   return isRight ? undefined : `costs add up: ${run.id} says ${run.childCredits}, not ${sum}`
 }
 
-/**
- * The first broken rule, with what breaks it; `asked` are children whose cancel was asked for, and
- * `ends` are runs in the order of their ends.
- */
+/** What has ended, in order. */
+export const endsOf = ({ history }: Evidence): ReadonlyArray<RunId> =>
+  history.flatMap(({ id, isEnd }) => (isEnd ? [id] : []))
+
+/** The ledger says what the runs say, and nothing of them stays reserved. */
+export const brokenBooks = ({ stores }: Evidence): string | undefined => {
+  const ledger = Context.get(stores, LedgerStore)
+  const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
+  if (discrepancies.length > 0) return `the books add up: ${discrepancies[0]!.message}`
+  for (const each of Effect.runSync(ledger.accounts)) {
+    const { reserved } = Effect.runSync(ledger.find(each)).account
+    if (reserved !== 0) return `nothing stays reserved: ${reserved}`
+  }
+  return undefined
+}
+
+/** The first broken rule, with what breaks it. */
 export const brokenRuleOf = (
   { branches, seed }: TreeScenario,
-  roots: ReadonlyArray<Root>,
-  runs: ReadonlyArray<Run>,
-  asked: ReadonlySet<RunId>,
-  ends: ReadonlyArray<RunId>,
-  stores: Context.Context<LedgerStore>,
+  evidence: Evidence,
 ): string | undefined => {
+  const { asked, roots, runs } = evidence
   const byId = new Map(runs.map((run) => [run.id, run]))
   const misplaced = brokenPlace(runs, byId)
   if (misplaced !== undefined) return misplaced
@@ -106,6 +129,7 @@ export const brokenRuleOf = (
   if (started.length !== roots.length) return `a name starts one run: ${started.length}`
   const stopped = runs.filter(({ id, status }) => status === "CANCELED" && asked.has(id))
   const planted = { seed, branches, canceled: new Set(stopped.map(itemIn)) }
+  const ends = endsOf(evidence)
   for (const run of runs) {
     const children = runs.filter(({ parent }) => parent?.runId === run.id)
     const root = roots.find(({ id }) => id === run.id)
@@ -116,12 +140,5 @@ export const brokenRuleOf = (
       brokenCost(run, children)
     if (broken !== undefined) return broken
   }
-  const ledger = Context.get(stores, LedgerStore)
-  const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
-  if (discrepancies.length > 0) return `the books add up: ${discrepancies[0]!.message}`
-  for (const each of Effect.runSync(ledger.accounts)) {
-    const { reserved } = Effect.runSync(ledger.find(each)).account
-    if (reserved !== 0) return `nothing stays reserved: ${reserved}`
-  }
-  return undefined
+  return brokenBooks(evidence)
 }

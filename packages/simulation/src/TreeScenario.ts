@@ -37,12 +37,10 @@ export type TreeAction =
       readonly blow: Blow
     }
 
-/** What one seed draws. */
-export interface TreeScenario {
+/** The roots of trees, and what goes wrong while they execute. */
+export interface Trouble {
   readonly seed: number
   readonly setup: Setup
-  /** Of each workflow; the first one has none, and starts nothing. */
-  readonly branches: ReadonlyArray<ReadonlyArray<Branch>>
   /** The workflow of each root, when it is started, and where. */
   readonly roots: ReadonlyArray<{
     readonly workflow: number
@@ -54,10 +52,17 @@ export interface TreeScenario {
   readonly healedAt: number
 }
 
+/** What one seed draws. */
+export interface TreeScenario extends Trouble {
+  /** Of each workflow; the first one has none, and starts nothing. */
+  readonly branches: ReadonlyArray<ReadonlyArray<Branch>>
+}
+
 /** What the workflow of this number is called by. */
 export const workflowIdOf = (workflow: number): WorkflowId => WorkflowId.make(`wf_${workflow}`)
 
-const spread = 20_000
+/** For so long things go wrong. */
+export const spread = 20_000
 
 const branchOf = (dice: Dice, nodeId: string, workflow: number): Branch => ({
   nodeId,
@@ -85,6 +90,18 @@ const actionOf = (dice: Dice, roots: number): TreeAction => {
   }
 }
 
+/** What goes wrong, so often. */
+export const actionsOf = (dice: Dice, count: number, roots: number) =>
+  Array.from({ length: count }, () => actionOf(dice, roots))
+
+/** Some roots, of all workflows but the first one. */
+export const rootsOf = (dice: Dice, workflows: number): Trouble["roots"] =>
+  Array.from({ length: 1 + dice.below(3) }, () => ({
+    workflow: 1 + dice.below(workflows - 1),
+    at: 500 + dice.below(spread / 4),
+    server: dice.below(serverCount),
+  }))
+
 /** The scenario of a seed. */
 export const treeScenarioOf = (seed: number): TreeScenario => {
   const dice = diceFor(seed, "trees")
@@ -95,14 +112,8 @@ export const treeScenarioOf = (seed: number): TreeScenario => {
       ? []
       : Array.from({ length: 1 + dice.below(2) }, (__, at) => branchOf(dice, `n${at}`, workflow)),
   )
-  const roots = Array.from({ length: 1 + dice.below(3) }, () => ({
-    workflow: 1 + dice.below(levels - 1),
-    at: 500 + dice.below(spread / 4),
-    server: dice.below(serverCount),
-  }))
-  const actions = Array.from({ length: isCalm ? 0 : dice.below(8) }, () =>
-    actionOf(dice, roots.length),
-  )
+  const roots = rootsOf(dice, levels)
+  const actions = actionsOf(dice, isCalm ? 0 : dice.below(8), roots.length)
   const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
   return { seed, setup, branches, roots, actions, healedAt: spread + 5_000 }
 }

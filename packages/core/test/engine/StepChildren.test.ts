@@ -179,4 +179,14 @@ describe("a child run", () => {
     assert.deepStrictEqual(again.stopped, [played.ordinal("c")])
     assert.strictEqual(again.commit.run.status, "CANCELED")
   })
+
+  it("is canceled although a failure has stopped it, with what is still in progress", () => {
+    const settings = { onFailure: "stop" as const }
+    const played = play(two, [], { run: { parent }, settings })
+    played.step(1)
+    const { commit, unseen } = played.step(2, [played.fails("a", 2)])
+    assert.strictEqual(commit.run.status, "RUNNING")
+    const again = unseen!([message(1, cancelMessage)])
+    assert.deepStrictEqual([again.commit.run.status, again.stopped], ["CANCELED", [1]])
+  })
 })

@@ -281,8 +281,9 @@ const cancelWithParent = (
   decided: StepDecision,
 ): Step => {
   for (const { index } of decided.started) progress.running.delete(index)
-  const stopped = [...progress.running.keys()]
-  for (const index of stopped) cancelAttempt(progress, change, index, now)
+  const more = [...progress.running.keys()]
+  for (const index of more) cancelAttempt(progress, change, index, now)
+  const stopped = [...decided.stopped, ...more]
   const next = { ...decided, started: [], stopped, missed: [], halted: true, aborted: true }
   return conclude(progress, change, now, options, { ...next, canceled: true })
 }
@@ -298,8 +299,10 @@ const reconsider = (
   options: StepOptions,
   decided: StepDecision,
 ): Step => {
+  if (isCanceledByParent(progress) && !decided.canceled) {
+    return cancelWithParent(progress, change, now, options, decided)
+  }
   if (decided.halted) return conclude(progress, change, now, options, decided)
-  if (isCanceledByParent(progress)) return cancelWithParent(progress, change, now, options, decided)
   const missed = new Map(decided.missed.map((wait) => [wait.ordinal, wait]))
   const found = new Map<number, Message>()
   progress.inbox = progress.inbox.filter((message) => {
