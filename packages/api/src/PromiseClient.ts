@@ -35,6 +35,7 @@ export type * from "./internal/PromiseApprovals.ts"
 export type * from "./internal/PromiseDeliveries.ts"
 export type * from "./internal/PromiseRuns.ts"
 export type * from "./internal/PromiseTriggers.ts"
+export type * from "./internal/PromiseVersions.ts"
 export type * from "./internal/PromiseWorkflows.ts"
 
 /** A node type that can be executed. */

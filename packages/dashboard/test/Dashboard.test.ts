@@ -14,6 +14,7 @@ import { DevServer, operatorToken } from "./DevServer.ts"
 import { runFailedAgain } from "./FailedRuns.ts"
 import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
+import { publishVersions } from "./PublishVersions.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
 const patienceMillis = 120_000
@@ -296,6 +297,14 @@ describe("working", () => {
     await page.getByText("Nothing starts it by itself").waitFor()
     await followRuns(page)
     expect(seen.foreign).toEqual([])
+  })
+
+  it("publishes a workflow, compares its versions, and brings one back", async () => {
+    const { page, seen } = await openAsOperator()
+    await page.getByRole("link", { name: "Hello", exact: true }).click()
+    await title(page, "Hello")
+    await publishVersions(page)
+    expect([seen.errors, seen.foreign]).toEqual([[], []])
   })
 
   it("makes a webhook, shows its address once, and lists the run that it starts", async () => {

@@ -20,6 +20,7 @@ export interface Made {
 export const pagesOf = ({ id, runId }: Made): ReadonlyArray<Place> => [
   ["Workflows", "/", "Order digest"],
   ["Failing", `/workflows/${id}`, "No problems"],
+  ["Failing", `/workflows/${id}?tab=versions`, "No version is published"],
   ["Failing", `/workflows/${id}?tab=runs`, "Failed"],
   ["Failing", `/workflows/${id}?tab=triggers`, "schedule"],
   ["Failing", `/workflows/${id}?tab=json`, "Save"],

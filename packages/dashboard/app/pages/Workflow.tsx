@@ -1,5 +1,5 @@
 /**
- * One workflow: its editor, its runs, its triggers, its JSON and its settings.
+ * One workflow: its editor, its versions, its runs, its triggers, its JSON and its settings.
  *
  * Guarantees: what was drawn is saved by itself, and stays in this browser until it is.
  */
@@ -17,9 +17,11 @@ import { WorkflowActions } from "../parts/WorkflowActions.tsx"
 import { WorkflowJson } from "../parts/WorkflowJson.tsx"
 import { WorkflowSettings } from "../parts/WorkflowSettings.tsx"
 import { WorkflowTriggers } from "../parts/WorkflowTriggers.tsx"
+import { WorkflowVersions } from "../parts/WorkflowVersions.tsx"
 
 const tabs = [
   ["editor", "Editor"],
+  ["versions", "Versions"],
   ["runs", "Runs"],
   ["triggers", "Triggers"],
   ["json", "JSON"],
@@ -53,6 +55,8 @@ const Part = ({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNod
       return <WorkflowJson id={id} readOnly={readOnly} />
     case "triggers":
       return <WorkflowTriggers id={id} readOnly={readOnly} />
+    case "versions":
+      return <WorkflowVersions id={id} readOnly={readOnly} />
     case "settings":
       return <WorkflowSettings id={id} readOnly={readOnly} />
     case "editor":
