@@ -40,7 +40,8 @@ const patient = (client: HttpClient.HttpClient, options: ClientOptions): HttpCli
       for (let left = retries ?? defaultRetries; ; left--) {
         const response = yield* send
         const seconds = Number(response.headers["retry-after"])
-        if (response.status !== 429 || left <= 0 || !(seconds <= longest)) return response
+        const isToWait = response.status === 429 && response.headers["x-error-code"] !== "runs_full"
+        if (!isToWait || left <= 0 || !(seconds <= longest)) return response
         yield* Effect.sleep(seconds * 1_000)
       }
     }),

@@ -37,6 +37,8 @@ export type ErrorCode =
   | "TOO_MANY_TRIGGERS"
   | "INSUFFICIENT_CREDITS"
   | "BEYOND_MAX_CREDITS"
+  | "RUNS_FULL"
+  | "QUEUE_FULL"
   // What is asked for is wrong.
   | "INVALID_GRAPH"
   | "INVALID_KEY"

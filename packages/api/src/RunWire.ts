@@ -268,6 +268,12 @@ export const StartRun = Schema.Struct({
     "When to start, at most a year ahead; a time that has passed is now. Until then the run is " +
       "QUEUED. Its credits are reserved when it starts; if they are not covered, it is FAILED.",
   ),
+  whenFull: optional(
+    Schema.Literals(["wait", "refuse"]),
+    "`refuse`: answer 429 with the code `runs_full` and start nothing where the run would have " +
+      "to wait, because as many as may are at work, or have its concurrency key. `wait`, by " +
+      "default: it is QUEUED. Of starts at the same moment, one may wait all the same.",
+  ),
   concurrencyKey: optional(
     ConcurrencyKey,
     "Wait while another run of the workflow has this key. A text, which may have plain paths of " +

@@ -153,6 +153,8 @@ export type Refusal =
   | InsufficientCredits
   | CreditsRefused
   | Refusals.BeyondMaxCredits
+  | Refusals.RunsFull
+  | Refusals.QueueFull
   | Refusals.IdempotencyKeyTaken
   | SearchTooBroad
   | StorageError
@@ -229,12 +231,14 @@ const says = <E extends Wire.WireError>(
   headers: Headers = {},
 ) => ({ code, error: () => new Class({ error }), headers: () => headers })
 
+const later = ({ retryAfterSeconds }: Retry) => ({ "retry-after": String(retryAfterSeconds) })
+
 /** A refusal that says when to try again. */
 const retried = (code: Code, sentence: string) => ({
   code,
   error: ({ retryAfterSeconds }: Retry) =>
     new Wire.TooManyRequests({ error: `${sentence}; retry in ${retryAfterSeconds} s` }),
-  headers: ({ retryAfterSeconds }: Retry) => ({ "retry-after": String(retryAfterSeconds) }),
+  headers: later,
 })
 
 const bearer = { "www-authenticate": "Bearer" }
@@ -267,6 +271,8 @@ const forms = {
   InsufficientCredits: told("insufficient_credits", Wire.PaymentRequired),
   CreditsRefused: told("insufficient_credits", Wire.PaymentRequired),
   BeyondMaxCredits: told("beyond_max_credits", Wire.PaymentRequired),
+  RunsFull: { ...told("runs_full", Wire.TooManyRequests), headers: later },
+  QueueFull: { ...told("queue_full", Wire.TooManyRequests), headers: later },
   IdempotencyKeyTaken: says(
     "idempotency_key_taken",
     Wire.Conflict,

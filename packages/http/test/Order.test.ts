@@ -1,11 +1,12 @@
 /**
  * What a start says of its order among runs: its priority, and when it is to start.
  */
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
-import { create, finish, hello } from "./Samples.ts"
+import { create, endless, finish, hello } from "./Samples.ts"
 
 const call = Effect.fnUntraced(function* (
   { key }: Tenant,
@@ -137,3 +138,53 @@ layer(Harness.layer)("order among runs", (it) => {
     )
   })
 })
+
+const few = { ...defaultLimits, runsAtOnce: 2, runsPerAccountPercent: 50, runsQueuedPerAccount: 1 }
+
+layer(Harness.layer.pipe(Layer.provide(Layer.succeed(CurrentLimits, few))))(
+  "a full account",
+  (it) => {
+    it.effect("answers 429 with codes of its own, and others are not concerned", () =>
+      Effect.gen(function* () {
+        const { tenant } = yield* Harness
+        const owner = yield* tenant()
+        const workflowId = yield* create(owner, endless)
+        const start = (more: object = {}) => call(owner, "POST", "", { workflowId, ...more })
+        const first = yield* start({ whenFull: "refuse" })
+        assert.strictEqual(first.status, 201)
+        const refused = yield* start({ whenFull: "refuse" })
+        assert.deepStrictEqual(
+          [refused.status, refused.headers.get("x-error-code"), refused.headers.get("retry-after")],
+          [429, "runs_full", "1"],
+        )
+        assert.match(refused.body.error, /^The run would have to wait: /)
+        const second = yield* start()
+        assert.strictEqual(second.status, 201)
+        const beyond = yield* start()
+        assert.deepStrictEqual(
+          [beyond.status, beyond.headers.get("x-error-code"), beyond.headers.get("retry-after")],
+          [429, "queue_full", "1"],
+        )
+        const other = yield* tenant()
+        const theirs = { workflowId: yield* create(other, endless), whenFull: "refuse" }
+        const third = yield* call(other, "POST", "", theirs)
+        assert.strictEqual(third.status, 201)
+        // Nothing may go on when the test ends.
+        yield* call(owner, "POST", `/${second.body.runId}/cancel`)
+        yield* call(owner, "POST", `/${first.body.runId}/cancel`)
+        yield* call(other, "POST", `/${third.body.runId}/cancel`)
+      }),
+    )
+
+    it.effect("refuses a whenFull that is neither", () =>
+      Effect.gen(function* () {
+        const { tenant } = yield* Harness
+        const owner = yield* tenant()
+        const workflowId = yield* create(owner, hello)
+        const { body, status } = yield* call(owner, "POST", "", { workflowId, whenFull: "drop" })
+        assert.strictEqual(status, 400)
+        assert.match(body.error, /^whenFull: /)
+      }),
+    )
+  },
+)

@@ -22,6 +22,7 @@ export const pages: ReadonlyArray<readonly [string, string]> = [
   ["pinned outputs", "docs/how-to/start-with-outputs.md"],
   ["errors", "docs/how-to/errors-and-retries.md"],
   ["credits", "docs/how-to/charge-credits.md"],
+  ["order among runs", "docs/how-to/order-runs.md"],
 ]
 
 /** The programs of a page, named by its path from the root of the repository. */

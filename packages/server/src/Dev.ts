@@ -108,6 +108,8 @@ const examples = [
   "VersionNotFound",
   "InsufficientCredits",
   "BeyondMaxCredits",
+  "RunsFull",
+  "QueueFull",
 ] as const
 
 const refuseStart = ({ message }: Storage.Problem) =>

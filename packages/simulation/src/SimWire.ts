@@ -139,6 +139,7 @@ export class Wire {
         this.#send(machine, { _tag: "EndLease", runner }, runs.endLease(runner, blocked)),
       cappedAccounts: (limit) => read(runs.cappedAccounts(limit)),
       queueLength: (limit) => read(runs.queueLength(limit)),
+      load: (query) => read(runs.load(query)),
       suspects: (limit) => read(runs.suspects(limit)),
       clearLosses: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.clearLosses(id)),
       find: (account, id) => read(runs.find(account, id)),

@@ -2,6 +2,7 @@
  * What the reads of a run store mean that look at several runs, in the plainest way that is right:
  * part of the model of the stores.
  */
+import type { AccountLoad, LoadQuery } from "@millrace/core/domain/AccountLoad"
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type {
@@ -11,6 +12,7 @@ import type {
   RunQuery,
   WorkflowActivity,
 } from "@millrace/core/ports/RunStore"
+import type { KeyModel } from "./StoreModelKeys.ts"
 import { contains, oldestFirst } from "./StoreModelPage.ts"
 
 /** What the nodes of a workflow last put out. */
@@ -89,4 +91,28 @@ export const isFound = (run: Run, query: RunQuery): boolean => {
       (run.error !== null && contains(run.error, search)) ||
       run.id.startsWith(search))
   )
+}
+
+/** What the open runs mean for one more run of an account. */
+export const loadOf = (
+  open: ReadonlyArray<Run>,
+  keys: KeyModel,
+  waitsForKey: (run: Run) => boolean,
+  { account, key, limit }: LoadQuery,
+): AccountLoad => {
+  const own = open.filter(({ accountId }) => accountId === account)
+  const count = (isCounted: (run: Run) => boolean) => Math.min(limit, own.filter(isCounted).length)
+  const isReady = ({ dueAt, owner }: Run): boolean => owner === null && dueAt === null
+  return {
+    queued: count((run) => isReady(run) && run.losses.length === 0 && !waitsForKey(run)),
+    keyless: count((run) => isReady(run) && waitsForKey(run)),
+    owned: own.filter(({ owner }) => owner !== null).length,
+    ofKey: count(
+      (run) =>
+        run.workflowId === key?.workflowId &&
+        run.concurrencyKey === key.concurrencyKey &&
+        (isReady(run) || !waitsForKey(run)),
+    ),
+    runsAtOnce: keys.accounts().find(({ id }) => id === account)?.runsAtOnce ?? null,
+  }
 }

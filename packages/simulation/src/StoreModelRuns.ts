@@ -27,7 +27,7 @@ import { Inboxes } from "./StoreModelInboxes.ts"
 import { keptOf } from "./StoreModelKept.ts"
 import { Signals } from "./StoreModelSignals.ts"
 import { pageOf } from "./StoreModelPage.ts"
-import { activityOf, childrenOf, isFound, latestOutputs } from "./StoreModelReads.ts"
+import { activityOf, childrenOf, isFound, latestOutputs, loadOf } from "./StoreModelReads.ts"
 import { claimed, givenKeys } from "./StoreModelRounds.ts"
 
 /** A run store, and what it holds. */
@@ -386,13 +386,15 @@ const leasing = (
 })
 
 /** What is told of the time and of caps. */
-const telling = (lists: Lists): Pick<Store, "now" | "cappedAccounts" | "queueLength"> => ({
+const telling = (lists: Lists): Pick<Store, "now" | "cappedAccounts" | "queueLength" | "load"> => ({
   now: Clock.currentTimeMillis,
   queueLength: (limit) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const claimable = lists.queuedBy(now).filter((run) => !lists.waitsForKey(run))
       return Math.min(limit, claimable.length)
     }),
+  load: (query) =>
+    Effect.sync(() => loadOf(lists.runs.filter(isOpen), lists.keys, lists.waitsForKey, query)),
   cappedAccounts: (limit) =>
     Effect.sync(() => {
       const capped = lists.keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)

@@ -133,7 +133,9 @@ const transportTo = (target: Target): ConsoleTransport => {
       if (response.ok) return response
       const error = await errorOf(response)
       const seconds = error.retryAfterSeconds ?? Number.POSITIVE_INFINITY
-      if (error.status !== 429 || left <= 0 || seconds > longestWaitSeconds) throw error
+      // Whoever says `whenFull: "refuse"` wants to know at once.
+      const isToWait = error.status === 429 && error.code !== "RUNS_FULL"
+      if (!isToWait || left <= 0 || seconds > longestWaitSeconds) throw error
       await sleep(seconds * 1_000, call.signal)
     }
   }

@@ -34,7 +34,14 @@ import {
   SignalParams,
   ValueParams,
 } from "../Text.ts"
-import { BadRequest, bodyErrors, Conflict, NotFound, PaymentRequired } from "../WireError.ts"
+import {
+  BadRequest,
+  bodyErrors,
+  Conflict,
+  NotFound,
+  PaymentRequired,
+  TooManyRequests,
+} from "../WireError.ts"
 
 const list = described(
   "List runs",
@@ -58,7 +65,7 @@ const start = described(
     headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
     payload: StartRun,
     success: StartedRun.pipe(HttpApiSchema.status(201)),
-    error: [...bodyErrors, PaymentRequired, NotFound, Conflict],
+    error: [...bodyErrors, PaymentRequired, NotFound, Conflict, TooManyRequests],
   }),
 )
 
@@ -85,7 +92,7 @@ const rerun = described(
     headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
     payload: RerunRun,
     success: StartedRun.pipe(HttpApiSchema.status(201)),
-    error: [...bodyErrors, PaymentRequired, NotFound, Conflict],
+    error: [...bodyErrors, PaymentRequired, NotFound, Conflict, TooManyRequests],
   }),
 )
 

@@ -187,11 +187,48 @@ const ending = (it: Tests): void => {
   )
 }
 
+const loads = (it: Tests): void => {
+  it.effect(
+    "says how many runs of an account are at work, and no further than asked how many wait",
+    () =>
+      Effect.gen(function* () {
+        const samples = yield* Scenes.quiet
+        const store = yield* RunStore
+        const { account } = samples
+        const of = (limit: number, concurrencyKey: string) =>
+          store.load({
+            account,
+            limit,
+            key: { workflowId: WorkflowId.make(`wf-of-${account}`), concurrencyKey },
+          })
+        const none = { queued: 0, keyless: 0, owned: 0, ofKey: 0, runsAtOnce: null }
+        assert.deepStrictEqual(yield* of(9, "k"), none)
+        for (let n = 0; n < 3; n++) yield* keyed(samples)
+        assert.deepStrictEqual(yield* of(9, "k"), { ...none, keyless: 3, ofKey: 3 })
+        yield* all(samples)
+        for (let n = 0; n < 2; n++) yield* Scenes.started(samples.run())
+        yield* Scenes.owned(samples)
+        yield* Scenes.parked(samples, Scenes.never)
+        yield* keyed(samples, { accountId: AccountId.make(`${account}_other`) })
+        yield* Scenes.started(samples.run({ status: "COMPLETED", finishedAt: Samples.epoch }))
+        const some = { ...none, queued: 2, keyless: 2, owned: 2 }
+        assert.deepStrictEqual(yield* of(9, "k"), { ...some, ofKey: 3 })
+        assert.deepStrictEqual(yield* of(9, "other"), some)
+        assert.deepStrictEqual(yield* store.load({ account, limit: 9 }), some)
+        const few = { ...none, queued: 1, keyless: 1, owned: 2, ofKey: 1 }
+        assert.deepStrictEqual(yield* of(1, "k"), few)
+      }),
+  )
+}
+
 /** Registers the tests of keys. */
 export const concurrencyKeySuite = (it: Tests): void => {
   describe("RunStore: concurrency keys", () => {
     order(it)
     holding(it)
     ending(it)
+  })
+  describe("RunStore.load", () => {
+    loads(it)
   })
 }

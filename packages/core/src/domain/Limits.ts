@@ -199,6 +199,13 @@ export const limits = {
     meaning:
       "Runs of one workflow that execute at the same time on all servers; others stay QUEUED.",
   },
+  runsQueuedPerAccount: {
+    usual: 100_000,
+    isOptional: true,
+    meaning:
+      "Runs of one account that wait in the queue or for a concurrency key; further starts that " +
+      "would wait get 429. Each process counts once a second, so several may pass it by a little.",
+  },
   callsAtOnce: {
     usual: 512,
     meaning: "Calls of nodes to other servers that one process makes at the same time.",

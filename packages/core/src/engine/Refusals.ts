@@ -112,6 +112,27 @@ export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("Be
   }
 }
 
+/** A start that is not to wait would have to. */
+export class RunsFull extends Schema.TaggedError<RunsFull>()("RunsFull", {
+  /** Why, as a clause. */
+  reason: Schema.String,
+  retryAfterSeconds: Schema.Int,
+}) {
+  override get message(): string {
+    return `The run would have to wait: ${this.reason}; start it again later, or let it wait`
+  }
+}
+
+/** As many runs of the account wait as may. */
+export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
+  limit: Schema.Int,
+  retryAfterSeconds: Schema.Int,
+}) {
+  override get message(): string {
+    return `The account has ${this.limit} runs that wait, which is the limit; start this one later`
+  }
+}
+
 /** The webhook of a start cannot be used. The message names the field. */
 export class InvalidWebhook extends Schema.TaggedError<InvalidWebhook>()("InvalidWebhook", {
   message: Schema.String,

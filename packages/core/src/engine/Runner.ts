@@ -52,6 +52,8 @@ export class Runner extends Context.Service<
      * shutdown.
      */
     readonly takeSlot: (account: AccountId) => boolean
+    /** True if this process could claim one more run of this account, as far as itself goes. */
+    readonly hasSlot: (account: AccountId) => boolean
     /** Gives back the slot of a start, once the run executes or was not stored. */
     readonly giveSlot: (account: AccountId) => void
     /** Tells this process and the others that there may be a run to claim. */
@@ -186,7 +188,7 @@ const callsOf = (
   scheduler: RunScheduler,
   announce: Effect.Effect<void>,
   lagMillis: () => number,
-): Omit<Runner["Service"], "giveSlot" | "id" | "look" | "takeSlot"> => ({
+): Omit<Runner["Service"], "giveSlot" | "hasSlot" | "id" | "look" | "takeSlot"> => ({
   launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
   spentOf: (runId) => scheduler.spentOf(runId),
   status: () => ({
@@ -253,14 +255,15 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(claiming(needs, notifications))
   if (wakeups !== undefined) yield* wakeups.listen(notify)
 
+  const hasSlot = (account: AccountId) => !scheduler.isDraining && slots.hasRoomFor(account)
   return Runner.of({
     id,
     takeSlot: (account) => {
-      const isFree = !caps.holdFor(account) && !scheduler.isDraining
-      const hasRoom = isFree && slots.hasRoomFor(account)
-      if (hasRoom) slots.take(account)
-      return hasRoom
+      const isFree = !caps.holdFor(account) && hasSlot(account)
+      if (isFree) slots.take(account)
+      return isFree
     },
+    hasSlot,
     giveSlot: (account) => slots.give(account),
     look,
     ...callsOf(scheduler, announce, () => lagMillis),

@@ -42,7 +42,7 @@ import { rerunFailed, type RerunBatch } from "./internal/RerunFailed.ts"
 import type { RerunRequest } from "./internal/Reruns.ts"
 import { prepareRerun } from "./internal/Reruns.ts"
 import type { RerunPlan } from "../graph/internal/Rerun.ts"
-import type { InvalidWebhook, RunEnded, RunOpen } from "./Refusals.ts"
+import type { InvalidWebhook, QueueFull, RunEnded, RunOpen, RunsFull } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
   type IdempotencyKeyTaken,
@@ -57,6 +57,7 @@ import { send, type SendRefusal, signal, type Signal } from "./internal/Sending.
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
 import { validated, type ValidationRequest } from "./internal/Validating.ts"
 import type { Validation } from "./internal/Validation.ts"
+import * as WaitingStarts from "./internal/WaitingStarts.ts"
 import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
@@ -73,6 +74,8 @@ export type StartRefusal =
   | InvalidWebhook
   | InsufficientCredits
   | BeyondMaxCredits
+  | RunsFull
+  | QueueFull
 
 /** What a start would cost. */
 export interface Estimate {
@@ -236,6 +239,7 @@ const servicesOf = Effect.all({
   graphs: GraphCache,
   planning: StartPlan.services,
   runner: Runner,
+  waitingStarts: WaitingStarts.make,
   notifier: RunNotifier,
   ids: Ids,
   clock: Clock.Clock,
@@ -310,6 +314,8 @@ const startOf = Effect.fnUntraced(function* (
   }
 
   if (isWithin || waitsToStart(run) || !runner.takeSlot(account)) {
+    // Whoever has a transaction open asks for nothing else.
+    if (!isWithin) yield* services.waitingStarts.admit(run, request.whenFull)
     const commit = new CommitBuilder(run, run.createdAt).commit()
     yield* insert(commit)
     yield* isWithin ? transactions.stored(workflow, shared) : runner.look
@@ -338,6 +344,10 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   const { kept, workflows } = services
   const { account, request } = asked
   const isWithin = yield* services.transactions.isWithin
+  if (isWithin && request.whenFull === "refuse") {
+    const message = "whenFull: a start in a transaction waits until that is committed; leave it out"
+    return yield* new InvalidGraph({ problems: [message] })
+  }
   const isUsual = choiceOf(request) === undefined
   const known = isUsual ? kept.find(account, request.workflowId) : undefined
   if (known !== undefined) {

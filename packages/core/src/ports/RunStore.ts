@@ -7,6 +7,7 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
+import type { AccountLoad, LoadQuery } from "../domain/AccountLoad.ts"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, TriggerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
@@ -15,7 +16,7 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { PlacedValues } from "../domain/LargeValue.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
-import type { Message, NewMessage } from "../domain/Message.ts"
+import type { NewMessage } from "../domain/Message.ts"
 import { runsReadBySearch } from "../domain/Limits.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunSource, RunStatus } from "../domain/Run.ts"
@@ -23,7 +24,10 @@ import type { RunEvent } from "../domain/RunEvent.ts"
 import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { NewWorkflowSignal, SignalKey, SignalWait } from "../domain/WorkflowSignal.ts"
+import type { Inbox, InboxRequest, SendResult, SignalResult } from "../domain/Inbox.ts"
 import type { StorageError } from "./StorageError.ts"
+
+export type { Inbox, InboxRequest, SendResult, SignalResult } from "../domain/Inbox.ts"
 
 /** The condition of a commit: the run does not exist yet, or it has this fence and revision. */
 export type Expected =
@@ -167,43 +171,6 @@ export class SearchTooBroad extends Schema.TaggedError<SearchTooBroad>()("Search
       "narrow it by workflowId or status, or search for more of the text"
     )
   }
-}
-
-/** The result of sending a message. */
-export type SendResult =
-  /** It is in the inbox under this number; `isReplay` if it was there before. */
-  | { readonly _tag: "Sent"; readonly number: number; readonly isReplay: boolean }
-  /** The account has no such run. */
-  | { readonly _tag: "NotFound" }
-  /** The run has ended. */
-  | { readonly _tag: "Ended"; readonly status: RunStatus }
-  /** The inbox holds `messagesPerRun` messages that no node has taken. */
-  | { readonly _tag: "Full" }
-
-/** The result of sending a signal to a workflow. */
-export type SignalResult =
-  /** This run has it; `isReplay` if it was sent before. */
-  | { readonly _tag: "Taken"; readonly runId: RunId; readonly isReplay: boolean }
-  /** It is kept until a run waits for it. */
-  | { readonly _tag: "Kept"; readonly isReplay: boolean }
-  /** The account has no such workflow. */
-  | { readonly _tag: "NotFound" }
-  /** No run waits for it, and `signalsPerWorkflow` are kept. */
-  | { readonly _tag: "Full" }
-
-/** Which messages of a run to read. */
-export interface InboxRequest {
-  readonly runId: RunId
-  /** Messages with a larger number that no node has taken and that are still kept; 0 for all. */
-  readonly after: number
-  /** The numbers of further messages, which nodes have taken. */
-  readonly held: ReadonlyArray<number>
-}
-
-/** The messages of one run, in the order of their numbers. */
-export interface Inbox {
-  readonly runId: RunId
-  readonly messages: ReadonlyArray<Message>
 }
 
 /** Which events of a run to read: those with a larger sequence than `after`. */
@@ -430,6 +397,8 @@ export class RunStore extends Context.Service<
      * by the store's clock. Counts to `limit`. Leaves out lost runs, and those that need their key.
      */
     readonly queueLength: (limit: number) => Effect.Effect<number, StorageError>
+    /** How many runs of an account are at work or wait. */
+    readonly load: (query: LoadQuery) => Effect.Effect<AccountLoad, StorageError>
     /** Open runs with losses, of all accounts, oldest first, at most `limit`. */
     readonly suspects: (limit: number) => Effect.Effect<ReadonlyArray<Suspect>, StorageError>
     /**

@@ -3,6 +3,7 @@
  *
  * Guarantees: an open run is in one place, an ended run in none. Leaves out: whose turn it is.
  */
+import type { AccountLoad, LoadQuery } from "@millrace/core/domain/AccountLoad"
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { PagePosition } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
@@ -41,7 +42,9 @@ const queuedOf = (entry: Entry): Waiting => ({
   entry,
 })
 
-const keyOf = ({ accountId, concurrencyKey, workflowId }: Run): string =>
+type Keyed = Pick<Run, "accountId" | "concurrencyKey" | "workflowId">
+
+const keyOf = ({ accountId, concurrencyKey, workflowId }: Keyed): string =>
   JSON.stringify([accountId, workflowId, concurrencyKey])
 
 /**
@@ -134,6 +137,21 @@ export class Places {
   #queue(entry: Entry): void {
     if (entry.needsKey) Timeline.of(this.#keyless, keyOf(entry.run)).add(queuedOf(entry))
     else Timeline.of(this.queued, entry.run.accountId).add(queuedOf(entry))
+  }
+
+  /** How many runs of an account are at work or wait. */
+  load({ account, key, limit }: LoadQuery): Omit<AccountLoad, "runsAtOnce"> {
+    const lines = [...this.#keyless.values()].flatMap(({ items }) => items)
+    const keyless = lines.filter(({ entry }) => entry.run.accountId === account)
+    const owned = [...this.ownedRuns()].filter(({ accountId }) => accountId === account)
+    const named = key === undefined ? "" : keyOf({ accountId: account, ...key })
+    const ofKey = keyless.filter(({ entry }) => keyOf(entry.run) === named).length
+    return {
+      queued: Math.min(limit, this.queued.get(account)?.items.length ?? 0),
+      keyless: Math.min(limit, keyless.length),
+      owned: owned.length,
+      ofKey: Math.min(limit, ofKey + (this.#holders.get(named)?.size ?? 0)),
+    }
   }
 
   /** Open runs with an owner. */

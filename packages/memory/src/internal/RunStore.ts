@@ -4,6 +4,7 @@
  * Guarantees: every method is one synchronous step, so a commit is applied as a whole or not at
  * all; leases follow Effect's clock. Leaves out: durability.
  */
+import type { AccountLoad, LoadQuery } from "@millrace/core/domain/AccountLoad"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
@@ -341,6 +342,11 @@ class Runs {
     return new Set(capped.slice(0, limit).map(({ id }) => id))
   }
 
+  load(query: LoadQuery): AccountLoad {
+    const runsAtOnce = this.#accounts.get(query.account)?.runsAtOnce ?? null
+    return { ...this.places.load(query), runsAtOnce }
+  }
+
   suspects(limit: number, now: Timestamp): ReadonlyArray<Suspect> {
     const oldest = [...this.places.suspects].toSorted(Timeline.compare).slice(0, limit)
     return oldest.map((entry) => {
@@ -435,6 +441,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     now,
     endLease: (runner, blocked) => Effect.map(now, (at) => runs.release(runner, blocked, at)),
     cappedAccounts: (limit) => Effect.sync(() => runs.cappedAccounts(limit)),
+    load: (query) => Effect.sync(() => runs.load(query)),
     queueLength: (limit) => Effect.map(now, (at) => Math.min(limit, runs.places.queueLength(at))),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
     clearLosses: (id) => Effect.sync(() => runs.clearLosses(id)),

@@ -133,18 +133,21 @@ const expired = `held AS MATERIALIZED (
   ) taken
 )`
 
-/**
- * The owners whose lease has expired. The statement jumps from owner to owner in the index, because
- * there are few owners even if there are many runs.
- */
-const ownersGone = `
+/** Each owner of open runs: one look into the index for each. */
+const owners = `
 owner (id, step) AS (
   SELECT ${front}, 'start'
   UNION ALL
   SELECT o.owner, 'next' FROM owner w CROSS JOIN LATERAL (
     SELECT owner FROM open_runs WHERE owner > w.id ORDER BY owner LIMIT 1
   ) o
-), gone AS MATERIALIZED (
+)`
+
+/**
+ * The owners whose lease has expired. The statement jumps from owner to owner in the index, because
+ * there are few owners even if there are many runs.
+ */
+const ownersGone = `${owners}, gone AS MATERIALIZED (
   SELECT w.id, u.lease_until AS lost_at FROM owner w LEFT JOIN LATERAL (
     SELECT lease_until FROM runners u WHERE u.id = w.id OFFSET 0
   ) u ON true WHERE w.step = 'next' AND (u.lease_until > ${nowMillis}) IS NOT TRUE
@@ -417,3 +420,25 @@ WITH due AS MATERIALIZED (
   RETURNING o.account_id, o.workflow_id, o.concurrency_key, o.needs_key
 ), ${KeyChanges.addedBy("moved")}
 SELECT count(*)::int AS count FROM moved`
+
+/** The rows of a condition on the open runs of the account $1, counted to $2. */
+const counted = (condition: string): string => `(SELECT count(*)::int4 FROM (
+    SELECT 1 FROM open_runs o WHERE o.account_id = $1 AND ${condition} LIMIT $2::int8
+  ) c)`
+
+/**
+ * The load of an account. Parameters: $1 the account, $2 how far to count what waits, $3 and $4 the
+ * workflow and the concurrency key, or NULL.
+ */
+export const load: string = `
+WITH RECURSIVE ${owners}
+SELECT ${counted(isQueued)} AS queued,
+  ${counted("o.concurrency_key IS NOT NULL AND o.needs_key AND o.state = 'queued'")} AS keyless, (
+    SELECT count(*)::int4 FROM owner w CROSS JOIN LATERAL (
+      SELECT FROM open_runs b WHERE b.owner = w.id AND b.account_id >= $1 AND b.account_id <= $1
+      ORDER BY b.account_id OFFSET 0
+    ) b WHERE w.step = 'next'
+  ) AS owned, ${counted(
+    "o.workflow_id = $3 AND o.concurrency_key = $4 AND (NOT o.needs_key OR o.state = 'queued')",
+  )} AS "ofKey",
+  (SELECT a.runs_at_once FROM accounts a WHERE a.id = $1) AS "runsAtOnce"`

@@ -4,6 +4,7 @@
  * Guarantees: each run goes to one claim only, because a claim skips the runs that another one is
  * taking. Leaves out: reading the records of runs.
  */
+import type { AccountLoad } from "@millrace/core/domain/AccountLoad"
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
 import { placeOf } from "@millrace/core/domain/Priority"
@@ -320,6 +321,16 @@ export const make = (sql: SqlClient) =>
     },
     cappedAccounts: (limit) =>
       Effect.map(values<AccountId>(sql, cappedStatement, [limit]), (ids) => new Set(ids)),
+    load: ({ account, key, limit }) =>
+      Effect.map(
+        sql.unsafe<AccountLoad>(ClaimStatement.load, [
+          Rows.text(account),
+          limit,
+          key === undefined ? null : Rows.text(key.workflowId),
+          key === undefined ? null : Rows.text(key.concurrencyKey),
+        ]),
+        ([found]) => found!,
+      ),
     queueLength: (limit) =>
       Effect.map(values<number>(sql, ClaimStatement.queueLength, [limit]), ([count]) => count!),
     now: Effect.map(values<Timestamp>(sql, nowStatement), ([time]) => time!),

@@ -40,6 +40,9 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_KEYS: "The account has as many live API keys as it may have. Revoke one.",
   TOO_MANY_SECRETS: "The account has as many secrets as it may have. Remove one.",
   INSUFFICIENT_CREDITS: "The credits do not cover the run. Grant credits, or start a cheaper run.",
+  RUNS_FULL:
+    'The start says `whenFull: "refuse"`, and its run would have to wait. Start it again later.',
+  QUEUE_FULL: "As many runs of the account wait as may. Start again when some have begun.",
   BEYOND_MAX_CREDITS: "The run is expected to cost more than `maxCredits` of its start. Raise it.",
   INVALID_GRAPH: "The drawing has problems; `problems` has a sentence for each. Mend them.",
   INVALID_KEY: "The settings of an API key are wrong; the sentence says which.",

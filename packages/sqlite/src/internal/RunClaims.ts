@@ -5,7 +5,9 @@
  * that waits for a later time. Leaves out: the rules for runs that have lost owners; see
  * `core/domain/Suspects`.
  */
+import type { AccountLoad, LoadQuery } from "@millrace/core/domain/AccountLoad"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import { mostRunsAtOnce } from "@millrace/core/domain/Limits"
 import type { Blocked } from "@millrace/core/domain/Loss"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
@@ -160,13 +162,13 @@ const ownedByWorkflow = (db: Connection, account: AccountId) => (workflow: strin
     )
     .first()!.count
 
-const capOf = (db: Connection, account: AccountId, usual: number): number =>
+const ownCapOf = (db: Connection, account: AccountId): number | null =>
   db
     .query<{ readonly cap: number | null }>(
       `SELECT runs_at_once AS cap FROM accounts WHERE id = ?`,
       account,
     )
-    .first()?.cap ?? usual
+    .first()?.cap ?? null
 
 /** A queued run, at its place in the queue. */
 interface QueuedRow {
@@ -203,7 +205,7 @@ function* lineOfAccount(
 ): Iterable<QueuedRow> {
   const { limit, roomPerAccount = Infinity, rooms, runsPerAccount, runsPerWorkflow } = request
   const excepted = new Set(request.except)
-  const cap = runsPerAccount === undefined ? Infinity : capOf(db, account, runsPerAccount)
+  const cap = runsPerAccount === undefined ? Infinity : (ownCapOf(db, account) ?? runsPerAccount)
   const ofAccount = new Cap(ownedByAccount(db))
   const ofWorkflow = new Cap(ownedByWorkflow(db, account))
   let room = rooms?.get(account) ?? roomPerAccount
@@ -434,6 +436,42 @@ export const queueLength = (db: Connection, limit: number, now: Timestamp): numb
       limit,
     )
     .first()!.count
+
+/** How many runs of an account are at work or wait. */
+export const load = (db: Connection, { account, key, limit }: LoadQuery): AccountLoad => {
+  const count = (condition: string, most: number, ...values: ReadonlyArray<string>): number =>
+    db
+      .query<Counted>(
+        `SELECT count(*) AS count FROM (
+           SELECT 1 FROM runs WHERE account_id = ? AND ${condition} LIMIT ?
+         )`,
+        account,
+        ...values,
+        most,
+      )
+      .first()!.count
+  const withKey = (condition: string): number =>
+    key === undefined
+      ? 0
+      : count(
+          `workflow_id = ? AND concurrency_key = ? AND ${condition}`,
+          limit,
+          key.workflowId,
+          key.concurrencyKey,
+        )
+  return {
+    queued: count("place IS NOT NULL", limit),
+    keyless: count("key_place IS NOT NULL", limit),
+    owned: count("holder IS NOT NULL", mostRunsAtOnce),
+    // Each part has an index.
+    ofKey: Math.min(
+      limit,
+      withKey(`needs_key = 0 AND status IN ('QUEUED', 'RUNNING')`) +
+        withKey("key_place IS NOT NULL"),
+    ),
+    runsAtOnce: ownCapOf(db, account),
+  }
+}
 
 /** Open runs with losses, oldest first. */
 export const suspects = (db: Connection, limit: number, now: Timestamp): ReadonlyArray<Suspect> => {

@@ -48,6 +48,7 @@ const make = (db: Connection): RunStore["Service"] => {
     endLease: (runner, blocked) =>
       write("endLease", (now) => RunClaims.endLease(db, runner, blocked, now)),
     cappedAccounts: (limit) => read("cappedAccounts", () => RunClaims.cappedAccounts(db, limit)),
+    load: (query) => read("load", () => RunClaims.load(db, query)),
     queueLength: (limit) => read("queueLength", (now) => RunClaims.queueLength(db, limit, now)),
     suspects: (limit) => read("suspects", (now) => RunClaims.suspects(db, limit, now)),
     clearLosses: (id) => write("clearLosses", () => RunClaims.clearLosses(db, id)),

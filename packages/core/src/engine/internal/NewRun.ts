@@ -53,6 +53,8 @@ export interface StartRequest {
   readonly priority?: number | undefined
   /** When the run starts; a time that has passed is now. */
   readonly startAt?: Timestamp | undefined
+  /** `refuse`: the start is refused if the run would have to wait. `wait`, by default. */
+  readonly whenFull?: "wait" | "refuse" | undefined
   /** A text that may have `{{ values.name }}`; the setting of the workflow by default. */
   readonly concurrencyKey?: string | undefined
   /** The API key of the request. */

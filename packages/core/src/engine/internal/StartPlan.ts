@@ -48,12 +48,16 @@ export const services = Effect.all({
 })
 
 const problemsOfTime = (
-  { startAt = 0 }: Pick<StartRequest, "startAt">,
+  { startAt = 0, whenFull }: Pick<StartRequest, "startAt" | "whenFull">,
   now: Timestamp,
-): ReadonlyArray<Problem> =>
-  startAt - now <= startAheadMillis
-    ? []
-    : [{ message: `startAt: expected a time before ${format(now + startAheadMillis)}` }]
+): ReadonlyArray<Problem> => {
+  if (startAt - now > startAheadMillis) {
+    return [{ message: `startAt: expected a time before ${format(now + startAheadMillis)}` }]
+  }
+  return startAt > now && whenFull === "refuse"
+    ? [{ message: "whenFull: a start that comes later waits; leave it out, or startAt" }]
+    : []
+}
 
 const problemsOfKey = (
   request: StartRequest,
