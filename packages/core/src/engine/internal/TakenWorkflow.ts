@@ -2,7 +2,8 @@
  * Which content of a workflow a start takes: the published version, or the draft where none is
  * published, unless the start asks for the draft or for the version of a number.
  *
- * Guarantees: one place per rule; starts, children, triggers, validations and reruns ask here.
+ * Guarantees: starts, validations and reruns ask here. Leaves out: who can ask for nothing
+ * else, such as children, and reads `WorkflowStore.findCurrent`.
  */
 import { Effect, Option } from "effect"
 import type { AccountId, WorkflowId } from "../../domain/Id.ts"
