@@ -6,6 +6,7 @@ import type { RunId } from "@millrace/core/domain/Id"
 import * as Ledger from "@millrace/core/domain/Ledger"
 import { messagesPerRun } from "@millrace/core/domain/Limits"
 import type { NewMessage } from "@millrace/core/domain/Message"
+import { ownMessageId } from "@millrace/core/domain/Message"
 import type { Run } from "@millrace/core/domain/Run"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { SentMessage, StartedRun } from "@millrace/core/ports/RunStore"
@@ -315,6 +316,27 @@ const carrying = (it: Tests): void => {
       const ids = (yield* claimedIds(samples)).map(([id]) => id)
       assert.sameMembers(ids, [waits.id, ...children.map(({ id }) => id)])
     }),
+  )
+
+  it.effect(
+    "takes no message of the engine for one of the same id from outside, nor that for it",
+    () =>
+      Effect.gen(function* () {
+        const samples = yield* Scenes.quiet
+        const store = yield* RunStore
+        const run = yield* Scenes.owned(samples)
+        const [early, late] = [
+          yield* Scenes.parked(samples, Scenes.never),
+          yield* Scenes.parked(samples, Scenes.never),
+        ]
+        yield* send(early, run.id)
+        const messages = [sentTo(early, ownMessageId(run.id)), sentTo(late, ownMessageId(run.id))]
+        yield* store.commit(Samples.step(run, {}, { messages }))
+        yield* send(late, run.id)
+        for (const each of [early, late]) {
+          assert.deepStrictEqual(yield* inboxOf(each), ["1 go", "2 go"])
+        }
+      }),
   )
 
   it.effect("starts nothing, and writes nothing, where one of the runs is there already", () =>

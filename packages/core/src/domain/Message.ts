@@ -58,11 +58,26 @@ export const problemOfText = (what: string, text: string, most: number): string 
 export const problemOfName = (name: string): string | undefined =>
   problemOfText("name of a message", name, messageNameLength)
 
+/**
+ * The id of a message that the engine itself sends. It begins with a character with which nobody
+ * else's may, so that no key of a signal is taken for the end of a child.
+ */
+export const ownMessageId = (id: string): string => `\u0001${id}`
+
+const ownStart = ownMessageId("")
+
+/** What a text says that may be an id of {@link ownMessageId}. */
+export const withoutOwnStart = (id: string): string =>
+  id.startsWith(ownStart) ? id.slice(ownStart.length) : id
+
+const problemOfId = (id: string): string | undefined =>
+  id.startsWith(ownStart)
+    ? "the id of a message begins with U+0001; only ids of the engine do"
+    : problemOfText("id of a message", id, messageIdLength)
+
 /** Why a message cannot be sent, as a clause; `undefined` if it can. */
-export const problemOfMessage = ({ id, name, payload }: NewMessage): string | undefined => {
-  const problem = problemOfText("id of a message", id, messageIdLength) ?? problemOfName(name)
-  return problem ?? problemOfPayload(payload)
-}
+export const problemOfMessage = ({ id, name, payload }: NewMessage): string | undefined =>
+  problemOfId(id) ?? problemOfName(name) ?? problemOfPayload(payload)
 
 /** Why a payload cannot be sent, as a clause; `undefined` if it can. */
 export const problemOfPayload = (payload: Json): string | undefined => {
@@ -83,8 +98,8 @@ export const problemOfSignal = (name: string): string | undefined =>
 export const signalMessage = (name: string): string => `signal:${name}`
 
 /**
- * The name of the message with which a run tells its parent that it has ended. Its id is the id of
- * the run. A node gets it only if it started the run and waits for its children.
+ * The name of the message with which a run tells its parent that it has ended. A node gets it only
+ * if it started the run and waits for its children.
  */
 export const childMessage = "child"
 

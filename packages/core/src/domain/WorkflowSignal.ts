@@ -8,7 +8,7 @@
 import type { Json, JsonObject } from "./Json.ts"
 import { correlationLength } from "./Limits.ts"
 import type { Message, NewMessage } from "./Message.ts"
-import { problemOfText, signalMessage } from "./Message.ts"
+import { ownMessageId, problemOfText, signalMessage, withoutOwnStart } from "./Message.ts"
 import { passes } from "./Rule.ts"
 import type { Run, WaitingNode } from "./Run.ts"
 import { isTerminal } from "./Run.ts"
@@ -61,16 +61,17 @@ export const isCorrelated = ({ name }: Pick<Message, "name">): boolean => name.s
 
 /** The message with which a run gets a signal to its workflow. */
 export const messageOf = ({ id, isNamed, payload, ...key }: NewWorkflowSignal): NewMessage => ({
-  id: `${isNamed ? "named" : "once"}:${JSON.stringify(id)}`,
+  id: ownMessageId(`${isNamed ? "named" : "once"}:${JSON.stringify(id)}`),
   name: correlatedMessage(key),
   payload,
 })
 
 /** The signal that a message has brought. */
 export const signalOf = ({ id, name, payload }: NewMessage): NewWorkflowSignal => {
-  const split = id.indexOf(":")
-  const isNamed = id.slice(0, split) === "named"
-  const own = JSON.parse(id.slice(split + 1)) as string
+  const said = withoutOwnStart(id)
+  const split = said.indexOf(":")
+  const isNamed = said.slice(0, split) === "named"
+  const own = JSON.parse(said.slice(split + 1)) as string
   return { ...keyOfText(name.slice(prefix.length)), id: own, isNamed, payload }
 }
 

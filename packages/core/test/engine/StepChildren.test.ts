@@ -2,7 +2,12 @@
 // ends cost and tell, and when they are canceled with their parent.
 import { RunId } from "@millrace/core/domain/Id"
 import type { ChildEnd, Message } from "@millrace/core/domain/Message"
-import { cancelMessage, childMessage } from "@millrace/core/domain/Message"
+import {
+  cancelMessage,
+  childMessage,
+  problemOfMessage,
+  withoutOwnStart,
+} from "@millrace/core/domain/Message"
 import type { ParentRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
 import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
@@ -29,7 +34,7 @@ const endOf = (number: number, runId: string, more: Partial<ChildEnd> = {}): Mes
 })
 
 const sentBy = ({ messages = [] }: RunCommit) =>
-  messages.map(({ message: { id, name }, runId }) => [runId, name, id])
+  messages.map(({ message: { id, name }, runId }) => [runId, name, withoutOwnStart(id)])
 
 const startedBy = ({ starts = [] }: RunCommit) => starts.map(({ run }) => run.id)
 
@@ -59,6 +64,15 @@ describe("a node that starts runs", () => {
       idsOf("run_x"),
     )
     assert.strictEqual(commit.run.childCredits, 7)
+  })
+
+  it("has got on when it hears of an end, so its run forgets which owners it has lost", () => {
+    const { played } = withChildren(["run_x"])
+    const losses = [{ runner: "exe_x" as never, lostAt: 1, nodes: [0], cause: "died" as const }]
+    const again = play(two, [], { run: { ...played.stored.run, losses } })
+    const { commit } = again.step(3, [received(endOf(1, "run_x"))])
+    assert.deepStrictEqual(commit.taken, [{ number: 1, nodeId: "a" }])
+    assert.deepStrictEqual([commit.run.losses, commit.clearsLosses], [[], true])
   })
 
   it("hears of no run that another node has started, or that an earlier attempt had", () => {
@@ -141,6 +155,16 @@ describe("a child run", () => {
     })
     for (const ended of [cancel(played.stored, 9, () => 0), giveUp(played.stored, "no", 9)]) {
       assert.deepStrictEqual(sentBy(ended), told)
+    }
+  })
+
+  it("tells of its end and of cancelations under ids that no sender of a message may use", () => {
+    const { commit } = withChildren(["run_x"], two, { parent })
+    const ended = cancel({ ...play(two, [], { run: commit.run }).stored }, 9, () => 0)
+    const { messages = [] } = ended
+    assert.strictEqual(messages.length, 2)
+    for (const { message: sent } of messages) {
+      assert.match(problemOfMessage(sent) ?? "", /begins with U\+0001; only ids of the engine do/)
     }
   })
 

@@ -18,7 +18,7 @@ import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
 import { ofNode } from "../../domain/RunEvent.ts"
 import type { RunId } from "../../domain/Id.ts"
 import type { ChildEnd, Message } from "../../domain/Message.ts"
-import { cancelMessage, childEndOf, childMessage } from "../../domain/Message.ts"
+import { cancelMessage, childEndOf, childMessage, ownMessageId } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { isCorrelated, signalWaitsOf } from "../../domain/WorkflowSignal.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
@@ -127,7 +127,10 @@ export class CommitBuilder {
     this.#taken.push({ number: message.number, nodeId })
     if (isCorrelated(message)) this.#takesSignal = true
     const end = childEndOf(message)
-    if (end !== undefined) this.#run.childCredits += end.credits
+    if (end === undefined) return
+    this.#run.childCredits += end.credits
+    // A child ends once, so a node that waits for children gets on by it, as by the end of a node.
+    this.#run.losses = []
   }
 
   /** A node starts runs, whose parent is this run. */
@@ -148,7 +151,7 @@ export class CommitBuilder {
   /** Nobody waits for these children any more, so they are canceled. */
   cancelChildren(ids: ReadonlyArray<RunId> = []): void {
     for (const runId of ids) {
-      const message = { id: this.#run.id, name: cancelMessage, payload: null }
+      const message = { id: ownMessageId(this.#run.id), name: cancelMessage, payload: null }
       this.#messages.push({ runId, message })
     }
   }
@@ -313,7 +316,7 @@ export class CommitBuilder {
     const { id, parent } = this.#run
     if (parent === null) return
     const payload = { runId: id, index: parent.index, status, error, credits: this.cost }
-    const message = { id, name: childMessage, payload }
+    const message = { id: ownMessageId(id), name: childMessage, payload }
     this.#messages.push({ runId: parent.runId, message })
   }
 
