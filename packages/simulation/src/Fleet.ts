@@ -6,6 +6,7 @@
  * the servers are asked for, and what must hold; and the simulation of single runs, whose world
  * has more troubles.
  */
+import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { type RunCommit, RunStore } from "@millrace/core/ports/RunStore"
@@ -42,6 +43,8 @@ export interface FleetOptions<More> {
   readonly strikes: ReadonlyArray<FleetStrike>
   /** Told of every commit that the store has applied. */
   readonly onCommit: (commit: RunCommit) => void
+  /** Told of every signal to a workflow that the store has accepted. */
+  readonly onSignal?: (signal: NewWorkflowSignal) => void
   /** The triggers of the store, where servers start runs on schedule. */
   readonly triggers?: (stores: Context.Context<FleetStores | More>) => TriggerStore["Service"]
 }
@@ -86,6 +89,9 @@ export class Fleet<More = never> {
           const exit = act()
           const isDone = Exit.isSuccess(exit) && operation._tag === "Commit"
           if (isDone) options.onCommit(operation.commit)
+          if (Exit.isSuccess(exit) && operation._tag === "Signal") {
+            options.onSignal?.(operation.signal)
+          }
           return exit
         },
       },

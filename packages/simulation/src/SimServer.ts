@@ -15,6 +15,7 @@ import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
+import { Signals } from "@millrace/core/engine/Signals"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { RunEndTriggers } from "@millrace/core/engine/RunEndTriggers"
 import { Triggers } from "@millrace/core/engine/Triggers"
@@ -117,7 +118,7 @@ const engineOf = (options: ServerOptions) => {
   const { ids, journal, machine, triggers, types, wire } = options
   const ports = triggers === undefined ? (["values"] as const) : (["values", "triggers"] as const)
   return schedulesOf(options).pipe(
-    Layer.provideMerge(Runs.layer),
+    Layer.provideMerge(Layer.merge(Runs.layer, Signals.layer)),
     Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
     Layer.provide(layerChildren),
@@ -162,6 +163,7 @@ const fine = 10_000_000
 /** A server at work. */
 export interface Server {
   readonly runs: Runs["Service"]
+  readonly signals: Signals["Service"]
   /** Absent where it starts nothing on schedule. */
   readonly triggers: Triggers["Service"] | undefined
   /** Ends it in order. */
@@ -211,9 +213,10 @@ export const boot = (
       Effect.exit(Layer.buildWithScope(Layer.fresh(engineOf(options)), scope)),
       Exit.match({
         onFailure: () => onReady(undefined),
-        onSuccess: (context: Context.Context<Runs>) =>
+        onSuccess: (context: Context.Context<Runs | Signals>) =>
           onReady({
             runs: Context.get(context, Runs),
+            signals: Context.get(context, Signals),
             triggers: Option.getOrUndefined(Context.getOption(context, Triggers)),
             stop: Scope.close(scope, Exit.void),
             run,

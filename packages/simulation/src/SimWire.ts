@@ -162,6 +162,8 @@ export class Wire {
     return WorkflowStore.of({
       ...workflows,
       find: (account, id) => this.#send(machine, { _tag: "Read" }, workflows.find(account, id)),
+      findCurrent: (account, id) =>
+        this.#send(machine, { _tag: "Read" }, workflows.findCurrent(account, id)),
     })
   }
 

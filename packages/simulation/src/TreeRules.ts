@@ -105,7 +105,11 @@ export const endsOf = ({ history }: Evidence): ReadonlyArray<RunId> =>
   history.flatMap(({ id, isEnd }) => (isEnd ? [id] : []))
 
 /** The ledger says what the runs say, and nothing of them stays reserved. */
-export const brokenBooks = ({ stores }: Evidence): string | undefined => {
+export const brokenBooks = ({
+  stores,
+}: {
+  readonly stores: Context.Context<LedgerStore>
+}): string | undefined => {
   const ledger = Context.get(stores, LedgerStore)
   const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
   if (discrepancies.length > 0) return `the books add up: ${discrepancies[0]!.message}`
