@@ -11,6 +11,7 @@ import { CanvasDrawing } from "./internal/CanvasDrawing.tsx"
 import { Failure } from "./internal/FailureText.tsx"
 import { NodePanel } from "./internal/NodePanel.tsx"
 import { useNow } from "./internal/Now.ts"
+import { withoutBodies } from "./internal/RunDrawing.ts"
 import { RunHeader } from "./internal/RunHeader.tsx"
 import styles from "./internal/RunView.module.css"
 import { useSurroundings } from "./internal/Surroundings.ts"
@@ -61,7 +62,14 @@ const latestNode = ({ nodes }: RunReading): string | undefined => {
 }
 
 /** What is shown of the graph. */
-const useGraph = ({ definition, nodes }: RunReading, nodeTypes: ReadonlyArray<NodeTypeItem>) => {
+const useGraph = (
+  { definition: whole, nodes }: RunReading,
+  nodeTypes: ReadonlyArray<NodeTypeItem>,
+) => {
+  const definition = useMemo(
+    () => (whole === undefined ? undefined : withoutBodies(whole, nodes)),
+    [whole, nodes],
+  )
   const states = useMemo(
     () => Object.fromEntries(Object.values(nodes).map(({ nodeId, status }) => [nodeId, status])),
     [nodes],
@@ -75,7 +83,7 @@ const useGraph = ({ definition, nodes }: RunReading, nodeTypes: ReadonlyArray<No
       ),
     [definition, nodeTypes],
   )
-  return { boxes, states }
+  return { boxes, definition, states }
 }
 
 type Parts = RunReading & { readonly panels: ReadonlyArray<RunPanel>; readonly runId: string }
@@ -107,8 +115,8 @@ interface PanelsProps {
 const Panels = (props: PanelsProps) => {
   const { lookAt, nodeTypes, onOpenRun, onSelect, onStarted, readOnly, reading, shown } = props
   const { messages } = useSurroundings()
-  const { boxes, states } = useGraph(reading, nodeTypes)
-  const { definition, panels, runId } = reading
+  const { boxes, definition, states } = useGraph(reading, nodeTypes)
+  const { panels, runId } = reading
   return (
     <div className={styles.panels} data-panels={panels.join(" ")}>
       {!panels.includes("graph") ? null : (

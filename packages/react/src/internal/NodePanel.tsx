@@ -183,7 +183,7 @@ export const NodePanel = (props: NodePanelProps) => {
       {signaled && <SignalForm key={signaled.nodeId} node={signaled} runId={runId} />}
       {asking && <ApprovalForm key={asking.nodeId} node={asking} runId={runId} />}
       {node === undefined || node.attempt === 0 || !startsRuns(node.nodeType) ? null : (
-        <ChildRuns nodeId={nodeId} onOpenRun={onOpenRun} runId={runId} />
+        <ChildRuns key={nodeId} node={node} onOpenRun={onOpenRun} runId={runId} />
       )}
       <Tabs chosen={part} label={messages.nodeDetails} onChoose={setPart} tabs={tabs}>
         {node === undefined ? (

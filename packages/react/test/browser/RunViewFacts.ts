@@ -313,6 +313,37 @@ export const runViewFacts = () => {
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
 
+    it("shows a loop as one node, and its items page by page once they are asked for", async () => {
+      const items = Array.from({ length: 120 }, (_, n) => n)
+      const inputs = { items, concurrency: 50 }
+      const value = { inputs: { value: "{{ each.item + 1 }}" } }
+      const runId = await begin({
+        name: "loop",
+        nodes: [
+          { id: "each", type: "for_each", position: at(0, 0), data: { inputs } },
+          { id: "add", type: "transform", parentId: "each", position: at(20, 60), data: value },
+        ],
+        edges: [],
+      })
+      const { done, page } = await stage.show({ runId })
+      await runIs(page, "COMPLETED").waitFor()
+      expect(await page.locator(".react-flow__node").count()).toBe(1)
+      await row(page, "each", "COMPLETED").click()
+      const part = page.getByRole("region", { name: "Items" })
+      await part.getByText("Items").waitFor()
+      const reads = () => done.calls.filter((call) => call.url().includes("/items")).length
+      expect(reads()).toBe(0)
+      await part.getByText("Items").click()
+      await part.getByRole("button", { name: "1: Completed", exact: true }).waitFor()
+      expect([await part.getByRole("listitem").count(), reads()]).toEqual([50, 1])
+      await part.getByRole("button", { name: "Show more child runs" }).click()
+      await part.getByRole("button", { name: "100: Completed", exact: true }).waitFor()
+      expect(await findingsOf(page)).toEqual([])
+      await part.getByRole("button", { name: "2: Completed", exact: true }).click()
+      await page.getByText("Node “each” of another run has started this run.").waitFor()
+      expect(done).toMatchObject({ errors: [], foreign: [] })
+    })
+
     it("goes on where it was after the server was away", async () => {
       const runId = await begin(story("away"))
       const { page } = await stage.show({ runId })
