@@ -285,6 +285,7 @@ const migrations = {
   "0022_open_messages": all(openMessages),
   "0023_workflow_versions": all(workflowVersionTables),
   "0024_concurrency_keys": all(concurrencyKeys),
+  "0025_waiting_times": all(["ALTER TABLE triggers ADD COLUMN waiting_at int8"]),
 }
 
 const table = "millrace_migrations"

@@ -250,7 +250,9 @@ class SchedulePlay {
     )
     const all = Effect.runSync(Context.get(stores, TriggerStore).list(account, workflowId))
     const schedules = new Map(all.map((each) => [each.id, each as Schedule]))
-    const isDone = [...schedules.values()].every(({ nextAt }) => nextAt === null)
+    const isDone = [...schedules.values()].every(
+      ({ nextAt, waitingAt }) => nextAt === null && waitingAt === null,
+    )
     const slackMillis = 2 * setup.latencyMillis
     const followed = { triggers: followers, runs, slackMillis }
     const areEnded = runs.every(({ status }) => isTerminal(status))

@@ -76,13 +76,31 @@ const brokenTimes = (
   const missed = last.missed - missedBefore
   const what = `${id} has missed ${missed}, and started all but ${rest.join(", ")}`
   if (missed !== rest.length) return `a time starts a run or is recorded as missed: ${what}`
-  const mustBe = overlap === "skip" ? [] : catchUp === "last" ? times.slice(-1) : times
+  const mayBeSkipped = overlap === "skip" || overlap === "queue"
+  const mustBe = mayBeSkipped ? [] : catchUp === "last" ? times.slice(-1) : times
   const isCaughtUp = isCalm || catchUp !== "none"
   if (isCaughtUp && mustBe.some((at) => rest.includes(at)))
     return `what is late is caught up: ${what}`
   const own = times.filter((at) => started.has(at))
   const isNoted = own.length === 0 || last.lastAt === own.at(-1)
   return isNoted ? undefined : `the last time is noted: ${last.lastAt}, not ${own.at(-1)}`
+}
+
+/** Where nothing goes wrong, a time of a queue is skipped only while another one waits. */
+const brokenQueue = (
+  { isCalm, slackMillis }: Judged,
+  { schedule: { overlap } }: Era,
+  times: ReadonlyArray<number>,
+  runs: ReadonlyArray<Run>,
+): string | undefined => {
+  if (!isCalm || overlap !== "queue") return undefined
+  const started = new Set(runs.map(timeOf))
+  const early = times.find(
+    (at) =>
+      !started.has(at) &&
+      !runs.some((run) => timeOf(run) < at && run.createdAt + slackMillis >= at),
+  )
+  return early === undefined ? undefined : `a time waits if no other one does: ${early}`
 }
 
 /** No run of a schedule begins while the one before it goes on. */
@@ -119,7 +137,11 @@ const brokenSchedule = (judged: Judged, eras: ReadonlyArray<Era>): string | unde
   const times = timesOf(era)
   const started = new Set(sorted.map(timeOf))
   const inEra = sorted.filter((run) => times.includes(timeOf(run)))
-  return brokenTimes(judged, era, last, times, started) ?? brokenOverlap(era, inEra, slackMillis)
+  return (
+    brokenTimes(judged, era, last, times, started) ??
+    brokenQueue(judged, era, times, inEra) ??
+    brokenOverlap(era, inEra, slackMillis)
+  )
 }
 
 /** The first broken rule, with what breaks it. */

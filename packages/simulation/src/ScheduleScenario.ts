@@ -63,7 +63,7 @@ const scheduleOf = (dice: Dice): PlannedSchedule => {
     startAt,
     endAt: (startAt ?? at) + everySeconds * 1_000 * (2 + dice.below(9)) + dice.of([0, 1, 500]),
     catchUp: dice.of(["none", "last", "all"]),
-    overlap: dice.of(["allow", "skip"]),
+    overlap: dice.of(["allow", "skip", "queue", "cancelOther"]),
     jitterSeconds: dice.of([0, 0, 2, 7]),
   }
 }

@@ -66,6 +66,7 @@ const triggerItem = {
   createdAt: "2026-01-02T10:00:00.000Z",
   updatedAt: "2026-01-02T10:00:00.000Z",
   nextAt: "2026-01-05T08:30:00.000Z",
+  waitingAt: null,
   lastAt: null,
   lastRunId: null,
   missed: 0,

@@ -29,8 +29,10 @@ const words = {
     "What becomes of times that are more than a minute late, because no server was there: `none` " +
     "is started, which is the default; the `last` one, if none after it is in time; `all`.",
   overlap:
-    "Whether a run is started while the last one of this trigger goes on: `allow`, which is the " +
-    "default, or `skip`.",
+    "What becomes of a time while the last run of this trigger goes on: `allow`, which is the " +
+    "default, starts one all the same; `skip` starts none; `queue` has the time wait for the end " +
+    "of that run, one time at most, and starts none for those after it; `cancelOther` cancels " +
+    "that run first.",
   jitterSeconds:
     "Runs start later than their times by a part of these seconds, always the same for this " +
     "trigger, so that not all triggers of one time start at once; 0 by default.",
@@ -144,6 +146,9 @@ export const ScheduleItem = object("ScheduleItem", {
   updatedAt: stored.updatedAt,
   nextAt: stored.nextAt.annotate({
     description: "The next time; null if it is switched off, or there is none.",
+  }),
+  waitingAt: stored.waitingAt.annotate({
+    description: "The time that waits for the end of the last run; null if none does.",
   }),
   lastAt: stored.lastAt.annotate({ description: "The time that started a run last." }),
   lastRunId: stored.lastRunId.annotate({ description: "That run." }),

@@ -46,6 +46,7 @@ const scene = Effect.gen(function* () {
     createdAt: now - hour + count,
     updatedAt: now - hour,
     nextAt: now + hour,
+    waitingAt: null,
     dueAt: now + hour,
     ...fields,
   })
@@ -89,7 +90,14 @@ const keeps = (it: Tests): void => {
       const { store, trigger, workflow, samples } = yield* scene
       const [one, two] = [
         trigger(),
-        trigger({ cron: null, everySeconds: 90, startAt: 5, endAt: 6, lastError: "a\u0000" }),
+        trigger({
+          cron: null,
+          everySeconds: 90,
+          startAt: 5,
+          endAt: 6,
+          waitingAt: 5,
+          lastError: "a\u0000",
+        }),
       ]
       assert.isTrue(yield* store.insert(two))
       assert.isTrue(yield* store.insert(one))
@@ -136,7 +144,9 @@ const keeps = (it: Tests): void => {
       assert.lengthOf(kept, triggersPerWorkflow)
     }),
   )
+}
 
+const bounds = (it: Tests): void => {
   it.effect("loses the triggers of a workflow with the workflow", () =>
     Effect.gen(function* () {
       const { claim, due, samples, store, workflow, workflows } = yield* scene
@@ -212,7 +222,7 @@ const writes = (it: Tests): void => {
       const one = due()
       yield* store.insert(one)
       const [claimed] = (yield* claim()).triggers
-      const next = { nextAt: now + hour, dueAt: now + hour + 5 }
+      const next = { nextAt: now + hour, waitingAt: now - 1_000, dueAt: now + hour + 5 }
       const lastRunId = RunId.make("run_1")
       const advance = { id: one.id, fence: claimed!.fence, ...next, missed: 2 }
       const first = { ...advance, lastAt: 7, lastRunId, lastMissedAt: 8, lastError: "why" }
@@ -220,8 +230,10 @@ const writes = (it: Tests): void => {
       yield* store.advance([{ ...first, nextAt: 1 }])
       const stored = { ...one, ...first, fence: 2 }
       assert.deepStrictEqual(yield* store.find(one), Option.some(stored))
-      yield* store.advance([{ ...advance, fence: 2, nextAt: null, dueAt: null, missed: 1 }])
-      const ended = { ...stored, nextAt: null, dueAt: null, missed: 3, fence: 3 }
+      yield* store.advance([
+        { ...advance, fence: 2, nextAt: null, waitingAt: null, dueAt: null, missed: 1 },
+      ])
+      const ended = { ...stored, nextAt: null, waitingAt: null, dueAt: null, missed: 3, fence: 3 }
       assert.deepStrictEqual(yield* store.find(one), Option.some(ended))
     }),
   )
@@ -237,7 +249,7 @@ const writes = (it: Tests): void => {
       const changed = { ...off, fence: claimed!.fence }
       assert.isTrue(yield* store.replace(changed))
       // The claimer comes too late.
-      const next = { nextAt: now + 1, dueAt: now + 1, missed: 1 }
+      const next = { nextAt: now + 1, waitingAt: null, dueAt: now + 1, missed: 1 }
       yield* store.advance([{ id: one.id, fence: claimed!.fence, ...next }])
       const stored = { ...changed, missed: 0, fence: claimed!.fence + 1 }
       assert.deepStrictEqual(yield* store.find(one), Option.some(stored))
@@ -318,6 +330,7 @@ const addresses = (it: Tests): void => {
 export const triggerStoreSuite = (it: Tests): void => {
   describe("TriggerStore", () => {
     keeps(it)
+    bounds(it)
     writes(it)
   })
   describe("TriggerStore.findByAddress", () => {

@@ -59,8 +59,12 @@ export type Timing = typeof Timing.Type
 export const CatchUp = Schema.Literals(["none", "last", "all"])
 export type CatchUp = typeof CatchUp.Type
 
-/** Whether a time starts a run while the last run of the schedule goes on. */
-export const Overlap = Schema.Literals(["allow", "skip"])
+/**
+ * What becomes of a time while the last run of the schedule goes on: it starts a run all the same;
+ * it starts none; it waits for the end of that run, one time at most, and those after it start
+ * none; that run is canceled.
+ */
+export const Overlap = Schema.Literals(["allow", "skip", "queue", "cancelOther"])
 export type Overlap = typeof Overlap.Type
 
 /** A schedule, with what became of its times. */
@@ -81,8 +85,10 @@ export const Schedule = Schema.Struct({
   updatedAt: Timestamp,
   /** The next time; `null` if there is none, or it is switched off. */
   nextAt: Schema.NullOr(Timestamp),
+  /** The time before it that waits for the end of a run. */
+  waitingAt: Schema.NullOr(Timestamp),
   ...TriggerFacts.fields,
-  /** When a process may take it: with the next time, or when a lease runs out. */
+  /** When a process may take it: with the next time, to look after a run, or when a lease ends. */
   dueAt: Schema.NullOr(Timestamp),
   /** Raised by every change and every claim; a write with an older one is refused. */
   fence: Schema.Int,

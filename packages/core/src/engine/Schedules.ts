@@ -17,22 +17,24 @@ import {
   triggersPerClaim,
 } from "../domain/Limits.ts"
 import { firstOf } from "../domain/Quote.ts"
-import { isTerminal } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { format } from "../domain/Timestamp.ts"
 import type { Schedule } from "../domain/Trigger.ts"
-import { dueAtOf, runIdAt } from "../domain/Trigger.ts"
+import { runIdAt } from "../domain/Trigger.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
 import type { ClaimedEnd, TriggerAdvance } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
+import { decideOverlap, runsToCheck } from "./internal/Overlaps.ts"
 import { dueTimesOf } from "./internal/ScheduleTimes.ts"
+import { TakenSchedule } from "./internal/TakenSchedule.ts"
+import type { VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { RunEndTriggers } from "./RunEndTriggers.ts"
 import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
-import { Runs } from "./Runs.ts"
+import { Runs, type StartRefusal } from "./Runs.ts"
 import { monotonicMillis } from "./StoreClock.ts"
 import { Triggers } from "./Triggers.ts"
 
@@ -55,54 +57,59 @@ type Services = Effect.Success<typeof servicesOf>
 type Outcome =
   | { readonly _tag: "Started"; readonly runId: RunId }
   | { readonly _tag: "Missed"; readonly why: string }
+  | { readonly _tag: "Waits" }
   /** The store failed. Whoever takes the trigger next tries again. */
   | { readonly _tag: "Unknown" }
 
-/**
- * The run for which a time is skipped: one that goes on. Whoever took the trigger before may have
- * started some of these runs without coming to note that. A time that has a run is not skipped, and
- * one was skipped already if a later one has a run.
- */
-const skippedFor = Effect.fnUntraced(function* (
-  { runStore }: Services,
-  { accountId, lastRunId }: Schedule,
+/** Cancels a run for one that takes its place. It may end, or be gone, meanwhile. */
+const cancelFor = ({ runs }: Services, { accountId }: Schedule, runId: RunId) =>
+  Effect.catchTags(runs.cancel(accountId, runId), {
+    RunEnded: () => Effect.void,
+    RunNotFound: () => Effect.void,
+  })
+
+/** Makes room for the run of a time. Its answer: why there is no start now. */
+const makeRoom = Effect.fnUntraced(function* (
+  services: Services,
+  trigger: Schedule,
   runId: RunId,
   runIds: ReadonlyArray<RunId>,
-) {
-  const ids = lastRunId === null ? runIds : [lastRunId, ...runIds]
-  if (ids.every((id) => id === runId)) return undefined
-  const runs = (yield* runStore.findMany(accountId, [...new Set(ids)], 0)).map(({ run }) => run)
-  if (runs.some(({ id }) => id === runId)) return undefined
-  const later = runIds.slice(runIds.indexOf(runId) + 1)
-  const isSkipped = runs.some(({ id }) => later.includes(id))
-  const open = runs.find(({ status }) => !isTerminal(status))
-  return open?.id ?? (isSkipped ? (lastRunId ?? runs[0]!.id) : undefined)
+): Effect.fn.Return<Outcome | undefined, StorageError | WorkflowNotFound | VersionNotFound> {
+  const { accountId, values, workflowId } = trigger
+  const beside = runsToCheck(trigger, runId, runIds)
+  if (beside.length === 0) return undefined
+  const found = yield* services.runStore.findMany(accountId, beside, 0)
+  const decided = decideOverlap(trigger, runId, { runIds, runs: found.map(({ run }) => run) })
+  if (decided._tag === "Wait") return { _tag: "Waits" }
+  if (decided._tag === "Skip") {
+    return { _tag: "Missed", why: `Skipped: run ${decided.runId} was still in progress` }
+  }
+  if (decided._tag === "Start") return undefined
+  // Nothing is canceled for a run that would be refused because of what it executes.
+  const { problems } = yield* services.runs.validate(accountId, { workflowId, values })
+  if (problems.length > 0) return undefined
+  yield* Effect.forEach(decided.runIds, (id) => cancelFor(services, trigger, id))
+  return undefined
 })
 
-/** Starts the run of a time, which is one of these. */
+/** Starts the run of a time; `runIds` are those of all times that are looked at. */
 const startAt = Effect.fnUntraced(function* (
   services: Services,
   trigger: Schedule,
   at: Timestamp,
-  times: ReadonlyArray<Timestamp>,
+  runIds: ReadonlyArray<RunId>,
 ): Effect.fn.Return<Outcome> {
-  const { accountId, id: triggerId, overlap, values, workflowId } = trigger
+  const { accountId, id: triggerId, values, workflowId } = trigger
   const runId = runIdAt(triggerId, at)
-  const attempt = Effect.gen(function* () {
-    if (overlap === "skip") {
-      const runIds = times.map((each) => runIdAt(triggerId, each))
-      const other = yield* skippedFor(services, trigger, runId, runIds)
-      if (other !== undefined) return other
-    }
+  const attempt = Effect.gen(function* (): Effect.fn.Return<Outcome, StartRefusal | StorageError> {
+    const instead = yield* makeRoom(services, trigger, runId, runIds)
+    if (instead !== undefined) return instead
     const request = { workflowId, values, source: "schedule" as const, triggerId }
     yield* services.runs.startAs(accountId, request, runId)
-    return runId
+    return { _tag: "Started", runId }
   })
   const done = yield* Effect.result(attempt)
-  if (Result.isSuccess(done)) {
-    if (done.success === runId) return { _tag: "Started", runId }
-    return { _tag: "Missed", why: `Skipped: run ${done.success} was still in progress` }
-  }
+  if (Result.isSuccess(done)) return done.success
   if (done.failure._tag !== "StorageError") {
     const { failure } = done
     const why = failure._tag === "InsufficientCredits" ? failure.withoutBalance : failure.message
@@ -125,6 +132,14 @@ const startedOf = Effect.fnUntraced(function* (
   return late.filter((at) => known.has(runIdAt(id, at)))
 })
 
+/** The time that waits, those that started late, and those to start, as the ids of their runs. */
+const runIdsOf = (
+  { id, waitingAt }: Schedule,
+  started: ReadonlyArray<Timestamp>,
+  starts: ReadonlyArray<Timestamp>,
+) =>
+  [...(waitingAt === null ? [] : [waitingAt]), ...started, ...starts].map((at) => runIdAt(id, at))
+
 /** Starts the runs of a trigger that is claimed until `leaseEnd`, by the monotonic clock. */
 const take = Effect.fnUntraced(function* (
   services: Services,
@@ -135,36 +150,32 @@ const take = Effect.fnUntraced(function* (
   yield* Effect.yieldNow
   const { missed: late, next, starts } = dueTimesOf(services.calendar, claimed, now)
   const started = yield* startedOf(services, claimed, late)
-  const missed = late.filter((at) => !started.includes(at))
+  const taken = new TakenSchedule(claimed, next)
   const lastAt = started.at(-1)
-  let trigger =
-    lastAt === undefined ? claimed : { ...claimed, lastAt, lastRunId: runIdAt(claimed.id, lastAt) }
-  let nextAt = next
-  let dueAt = dueAtOf(claimed, next)
-  const miss = (lastMissedAt: Timestamp, lastError: string, count: number) => {
-    trigger = { ...trigger, lastMissedAt, lastError, missed: trigger.missed + count }
-  }
+  if (lastAt !== undefined) taken.started(lastAt)
+  const missed = late.filter((at) => !started.includes(at))
   if (missed.length > 0) {
-    miss(missed.at(-1)!, tooLate, missed.length)
+    taken.missed(missed.at(-1)!, tooLate, missed.length)
     const times = `${missed.length}, the last ${format(missed.at(-1)!)}`
     yield* Effect.logWarning(`times of trigger ${claimed.id} that were missed: ${times}`)
   }
-  for (const at of starts) {
-    const isOver = monotonicMillis(services.clock) >= leaseEnd
-    const outcome = isOver
-      ? { _tag: "Unknown" as const }
-      : yield* startAt(services, trigger, at, starts)
-    if (outcome._tag === "Unknown") {
-      nextAt = at
-      dueAt = now + triggerLeaseMillis
-      break
+  const runIds = runIdsOf(claimed, started, starts)
+  const waiting = claimed.waitingAt === null ? [] : [claimed.waitingAt]
+  for (const [index, at] of [...waiting, ...starts].entries()) {
+    if (taken.waitingAt !== null) {
+      taken.missed(at, `Skipped: the time ${format(taken.waitingAt)} was still waiting`)
+      continue
     }
-    if (outcome._tag === "Missed") miss(at, outcome.why, 1)
-    else trigger = { ...trigger, lastAt: at, lastRunId: outcome.runId }
+    const isOver = monotonicMillis(services.clock) >= leaseEnd
+    const outcome: Outcome = isOver
+      ? { _tag: "Unknown" }
+      : yield* startAt(services, taken.schedule, at, runIds)
+    if (outcome._tag === "Unknown") return taken.again(at, starts[index + 1 - waiting.length], now)
+    if (outcome._tag === "Missed") taken.missed(at, outcome.why)
+    else if (outcome._tag === "Waits") taken.waitingAt = at
+    else taken.started(at)
   }
-  const { fence, id, lastError, lastMissedAt, lastRunId } = trigger
-  const facts = { lastAt: trigger.lastAt, lastRunId, lastMissedAt, lastError }
-  return { id, fence, nextAt, dueAt, missed: trigger.missed - claimed.missed, ...facts }
+  return taken.advance(now)
 })
 
 /** Starts the runs that follow these ends, which are claimed until `leaseEnd`. */
@@ -192,8 +203,8 @@ const look = Effect.fnUntraced(function* (services: Services) {
     leaseMillis: triggerLeaseMillis,
   })
   const taken = (trigger: Schedule) => {
-    const { fence, id, nextAt } = trigger
-    const later = { id, fence, nextAt, dueAt: now + triggerLeaseMillis, missed: 0 }
+    const { fence, id, nextAt, waitingAt } = trigger
+    const later = { id, fence, nextAt, waitingAt, dueAt: now + triggerLeaseMillis, missed: 0 }
     const what = `could not take trigger ${id}`
     return take(services, trigger, { leaseEnd, now }).pipe(
       Effect.catch((error) => Effect.as(Effect.logWarning(what, error), later)),

@@ -206,7 +206,8 @@ const create = (services: Services): Triggers["Service"]["create"] =>
     const whole = { ...changed(usual, settings), accountId, workflowId, createdAt: now }
     const nextAt = yield* checked(services, whole, now)
     const dueAt = dueAtOf({ ...whole, id }, nextAt)
-    const beside = { id, type: "schedule" as const, updatedAt: now, nextAt, dueAt }
+    const times = { updatedAt: now, nextAt, waitingAt: null, dueAt }
+    const beside = { id, type: "schedule" as const, ...times }
     const trigger: Schedule = { ...neverStarted, ...whole, ...beside }
     if (!(yield* store.insert(trigger))) return yield* new WorkflowNotFound({ workflowId })
     Queue.offerUnsafe(changes, undefined)
@@ -222,8 +223,11 @@ const update = (services: Services): Triggers["Service"]["update"] =>
       const now = clock.currentTimeMillisUnsafe()
       const whole = { ...stored, ...changed(stored, change) }
       const next = yield* checked(services, whole, now)
-      const nextAt = timingOf(whole) === timingOf(stored) ? stored.nextAt : next
-      const times = { nextAt, dueAt: dueAtOf(whole, nextAt), updatedAt: now }
+      const isSame = timingOf(whole) === timingOf(stored)
+      const nextAt = isSame ? stored.nextAt : next
+      const waitingAt = isSame ? stored.waitingAt : null
+      const dueAt = waitingAt === null ? dueAtOf(whole, nextAt) : now
+      const times = { nextAt, waitingAt, dueAt, updatedAt: now }
       const trigger: Schedule = { ...whole, ...times }
       if (!(yield* store.replace(trigger))) continue
       Queue.offerUnsafe(changes, undefined)

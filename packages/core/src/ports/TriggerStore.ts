@@ -56,7 +56,7 @@ export interface ClaimedTriggers {
 /** What became of the times of a claimed trigger, and when it is due again. */
 export interface TriggerAdvance
   extends
-    Pick<Schedule, "id" | "fence" | "nextAt" | "dueAt">,
+    Pick<Schedule, "id" | "fence" | "nextAt" | "waitingAt" | "dueAt">,
     Partial<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
   /** How many more times have started no run. */
   readonly missed: number

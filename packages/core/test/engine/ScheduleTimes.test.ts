@@ -42,6 +42,7 @@ const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
   createdAt: 0,
   updatedAt: 0,
   nextAt: 10 * minute,
+  waitingAt: null,
   dueAt: 10 * minute,
   ...fields,
 })

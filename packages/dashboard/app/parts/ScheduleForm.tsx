@@ -88,6 +88,8 @@ const Fields = (given: Texts<keyof ScheduleTexts>) => {
         <Choice {...given} name="overlap" label="While its last run goes on">
           <option value="allow">Start the next one beside it</option>
           <option value="skip">Start none</option>
+          <option value="queue">Wait for its end; one time waits at most</option>
+          <option value="cancelOther">Cancel it, and start the next one</option>
         </Choice>
         <Line
           {...given}

@@ -168,6 +168,59 @@ describe("A schedule", () => {
     ])
   })
 
+  it("has one time wait for the end of its last run, where it is told to", async () => {
+    const { engine, read } = await opened(
+      { cron: "0 * * * *", overlap: "queue", endAt: "2026-01-01T05:30:00Z" },
+      { wait: "150 minutes" },
+    )
+    await using _ = engine
+    await engine.clock.advance("185 minutes")
+    // The run of one o'clock ends at half past three: two o'clock waits for that, three does not.
+    expect(await read()).toMatchObject({ waitingAt: "2026-01-01T02:00:00.000Z", missed: 1 })
+    await engine.clock.advance("30 minutes")
+    expect(await read()).toMatchObject({
+      waitingAt: null,
+      lastAt: "2026-01-01T02:00:00.000Z",
+      lastError: "Skipped: the time 2026-01-01T02:00:00.000Z was still waiting",
+    })
+    // Four o'clock waits although the schedule has ended.
+    await engine.clock.advance("5 hours")
+    expect(await times(engine)).toEqual(["01T01:00", "01T03:30", "01T06:00"])
+    expect(await read()).toMatchObject({ waitingAt: null, nextAt: null, missed: 2 })
+  })
+
+  it("forgets a time that waits when it is switched off", async () => {
+    const { engine, made, read, workflowId } = await opened(
+      { cron: "0 * * * *", overlap: "queue" },
+      { wait: "90 minutes" },
+    )
+    await using _ = engine
+    await engine.clock.advance("125 minutes")
+    expect(await read()).toMatchObject({ waitingAt: "2026-01-01T02:00:00.000Z" })
+    const off = await engine.triggers.update(workflowId, made.id, { enabled: false })
+    expect(off).toMatchObject({ waitingAt: null, missed: 0 })
+    await engine.clock.advance("1 day")
+    expect(await times(engine)).toEqual(["01T01:00"])
+  })
+
+  it("cancels the run that goes on, where it is told to, and starts the next one", async () => {
+    const { engine, read, workflowId } = await opened(
+      { cron: "0 * * * *", overlap: "cancelOther" },
+      { wait: "90 minutes" },
+    )
+    await using _ = engine
+    await engine.clock.advance("185 minutes")
+    expect(await times(engine)).toEqual(["01T01:00", "01T02:00", "01T03:00"])
+    const states = async () => (await all(engine)).map(({ status }) => status).toSorted()
+    expect(await states()).toEqual(["CANCELED", "CANCELED", "RUNNING"])
+    // Nothing is canceled for a run that could not start.
+    const broken = { id: "x", type: "nothing", position: { x: 0, y: 0 } }
+    await engine.workflows.update(workflowId, { nodes: [broken], edges: [] })
+    await engine.clock.advance("60 minutes")
+    expect(await states()).toEqual(["CANCELED", "CANCELED", "RUNNING"])
+    expect(await read()).toMatchObject({ missed: 1 })
+  })
+
   it("records the sentence of a start that is refused, and goes on", async () => {
     const pay = defineNode({ type: "pay", inputs: {}, outputs: {}, credits: 2, run: () => ({}) })
     await using engine = await testEngine({ nodes: [pay], now: begin })

@@ -73,7 +73,7 @@ const settings: Table<Row> = [
   ...Rows.columns("json")<Row>("cron", "webhook", "runEnd", { values: "input_values" }),
   ...Rows.columns("bool")<Row>("enabled"),
   ...Rows.int4s<Row>("everySeconds", "jitterSeconds"),
-  ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "dueAt"),
+  ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "waitingAt", "dueAt"),
 ]
 
 /** What became of its times. */
@@ -94,7 +94,7 @@ const columns: Table<Row> = [
 const advances: Table<TriggerAdvance> = [
   ...Rows.texts<TriggerAdvance>("id"),
   ...(facts as ReadonlyArray<Table<TriggerAdvance>[number]>),
-  ...Rows.int8s<TriggerAdvance>("nextAt", "dueAt", "missed"),
+  ...Rows.int8s<TriggerAdvance>("nextAt", "waitingAt", "dueAt", "missed"),
   ...Rows.int4s<TriggerAdvance>("fence"),
 ]
 
@@ -163,7 +163,8 @@ SELECT json_build_object('now', ${now},
 const kept = (name: string) => `${name} = coalesce(n.${name}, t.${name})`
 
 const advanceStatement = `
-UPDATE triggers t SET fence = t.fence + 1, next_at = n.next_at, due_at = n.due_at,
+UPDATE triggers t SET fence = t.fence + 1, next_at = n.next_at,
+  waiting_at = n.waiting_at, due_at = n.due_at,
   missed = t.missed + n.missed, ${facts.map(({ name }) => kept(name)).join(", ")}
 FROM ${Rows.source(advances, "n", 1)}
 WHERE t.id = n.id AND t.fence = n.fence`

@@ -25,7 +25,7 @@ export const columns = "due_at, fence, trigger"
 export const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
   const read = { ...(JSON.parse(trigger) as Trigger), fence }
   if (read.type === "webhook") return { ...webhookDefaults, ...read }
-  return read.type === "schedule" ? { ...read, dueAt } : read
+  return read.type === "schedule" ? { ...read, waitingAt: read.waitingAt ?? null, dueAt } : read
 }
 
 /** What of a trigger is in its text. */
