@@ -1,6 +1,6 @@
 /**
- * What every store must do with credits: what runs move is moved with their commits or not at all,
- * what is not covered is refused without a trace, and what is done by hand is done once.
+ * What every store must do with credits: it moves what runs move with their commits or not at all,
+ * writes nothing of what is not covered, and does what an operator asks once.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import type { GrantRequest } from "@millrace/core/domain/Grant"

@@ -186,7 +186,7 @@ const implied = (it: Tests): void => {
   )
 }
 
-/** A run in which some nodes have settled, with these outputs. */
+/** A run in which some nodes have finished, with these outputs. */
 const outputting = Effect.fnUntraced(function* (
   run: Run,
   nodeRuns: ReadonlyArray<Partial<NodeRun> & { readonly nodeId: string }>,

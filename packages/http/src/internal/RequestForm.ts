@@ -45,7 +45,7 @@ const readerOf = (
   return [{ name, read: (arrived) => Result.mapError(decode(of(arrived)), word) }]
 }
 
-/** Makes what reads path, headers and query of an endpoint, or says what is wrong first. */
+/** A function that reads path, headers and query of requests, or says what is wrong first. */
 export const make = ({ headers, params, query }: HttpApiEndpoint.Top) => {
   const queries = query === undefined ? undefined : Schema.toCodecArrayFromSingle(query)
   const readers = [

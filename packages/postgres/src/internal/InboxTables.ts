@@ -1,5 +1,6 @@
 /**
- * The sixth migration: inboxes, and a column for the state of an open run.
+ * The sixth migration: inboxes, and a column for the state of an open run; and the migration for an
+ * index of untaken messages.
  *
  * Guarantees: open runs continue. Servers of the previous version continue, and neither send nor
  * read messages; the state is computed from the columns that they write. Leaves out: sending and
@@ -38,7 +39,7 @@ export const inboxTables: ReadonlyArray<string> = [
     WHERE state = 'queued'`,
 ]
 
-/** An index of the messages that no node has taken: a loop takes one for every item. */
+/** An index of the messages that no node has taken; a loop reads them once for every item. */
 export const openMessages: ReadonlyArray<string> = [
   `CREATE INDEX run_messages_open ON run_messages (run, number) WHERE taken_by IS NULL`,
 ]

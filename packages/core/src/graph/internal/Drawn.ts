@@ -9,7 +9,7 @@ import { isJsonObject } from "../../domain/Json.ts"
 import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
 import type { Edge, Node } from "../../domain/Workflow.ts"
 
-/** With the keys of objects in one order. */
+/** The value with the keys of its objects in alphabetical order. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value

@@ -129,7 +129,7 @@ export class TestReceivers {
     throw invalid(`received: no receiver has the address ${quoted(url)}; known are ${known}`)
   }
 
-  /** The guard for webhooks, with the receivers in front of it. */
+  /** Wraps the guard for webhooks: requests to a receiver's address go to the receiver. */
   standIn(inProgress: InProgress): (usual: Layer.Layer<Egress>) => Layer.Layer<Egress> {
     const inFront = (usual: Egress["Service"]) =>
       Egress.of({

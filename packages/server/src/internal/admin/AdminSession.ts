@@ -43,7 +43,7 @@ export type Failure =
   | Schema.SchemaError
   | CommandFailed
 
-/** The failure of a command, as one sentence. */
+/** The failure of a command, from one sentence. */
 export const refuse = (message: string) => CommandFailed.failed(message)
 
 const notOurs = (url: string): string =>

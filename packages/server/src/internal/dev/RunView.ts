@@ -65,7 +65,7 @@ export const endLine = (run: Run, colors: Colors): string => {
 }
 
 /** Finished node runs that were not shown yet, in the order in which they finished. */
-const newlySettled = (record: RunRecord, shown: ReadonlySet<string>): ReadonlyArray<NodeRun> =>
+const newlyFinished = (record: RunRecord, shown: ReadonlySet<string>): ReadonlyArray<NodeRun> =>
   record.nodeRuns
     .filter((row) => isNodeTerminal(row.status) && !shown.has(row.nodeId))
     .toSorted((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0) || a.ordinal - b.ordinal)
@@ -82,7 +82,7 @@ export const follow: (
     if (Option.isNone(found)) return yield* Effect.die(new Error(`Run ${run.id} is not stored`))
     const record = found.value
     const widths = widthsOf(record)
-    for (const row of newlySettled(record, shown)) {
+    for (const row of newlyFinished(record, shown)) {
       shown.add(row.nodeId)
       yield* Console.log(nodeLine(row, widths, colors))
     }
