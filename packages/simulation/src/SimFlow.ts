@@ -71,19 +71,24 @@ const outputOf = (rows: ReadonlyMap<string, NodeRun>, id: string): Json | undefi
   return output !== null && Object.keys(output).includes("output") ? output["output"] : undefined
 }
 
+/** The node whose output a literal reads, if it reads one. */
+export const readBy = (literal: Json): string | undefined => {
+  if (typeof literal !== "string" || !literal.startsWith("{{ ")) return undefined
+  const [, id] = path.exec(literal) ?? []
+  const [, code = ""] = onlyScript.exec(literal) ?? []
+  return id ?? script.exec(code)?.[1]
+}
+
 /** What a literal gives, by the record; `undefined` for nothing. */
 export const valueOfText = (
   literal: Json,
   rows: ReadonlyMap<string, NodeRun>,
   values: JsonObject,
 ): Json | undefined => {
-  if (typeof literal !== "string" || !literal.startsWith("{{ ")) return literal
-  const [, id] = path.exec(literal) ?? []
-  if (id !== undefined) return outputOf(rows, id)
-  const [, code = ""] = onlyScript.exec(literal) ?? []
-  const [, other] = script.exec(code) ?? []
-  if (other === undefined) return literal
-  return [outputOf(rows, other) ?? "none", values["run"]!]
+  const id = readBy(literal)
+  if (id === undefined) return literal
+  const output = outputOf(rows, id)
+  return path.test(literal as string) ? output : [output ?? "none", values["run"]!]
 }
 
 /** Nodes from which edges lead to this one. */

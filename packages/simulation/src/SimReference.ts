@@ -10,7 +10,7 @@ import type { InputPort, NodeType } from "@millrace/core/domain/NodeType"
 import type { Definition, NodeRun, PinnedOutputs, RunRecord } from "@millrace/core/domain/Run"
 import type { Edge, Node, NodeSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"
-import { valueOfText } from "./SimFlow.ts"
+import { readBy, valueOfText } from "./SimFlow.ts"
 import { typeOf } from "./SimNodes.ts"
 
 /** What is on record of the nodes of a run, by node id. */
@@ -147,6 +147,8 @@ export class Reference {
     const place = this.places[ordinal]!
     const { inputs, into, overrides, settings } = place
     if (!into.every(({ source }) => isOver(rows.get(source)))) return open
+    const read = Object.values(settings.inputs).map(readBy)
+    if (!read.every((id) => id === undefined || isOver(rows.get(id)))) return open
     if (this.#isLeftover(place)) return skip
     const live = into.filter((edge) => valueOf(edge, rows) !== undefined)
     if (into.length > 0 && live.length === 0) return skip

@@ -15,7 +15,7 @@ import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { Body } from "./internal/LoopBody.ts"
-import { bodiesOf, placedIn } from "./internal/LoopBody.ts"
+import { bodiesOf, placedIn, usedBy } from "./internal/LoopBody.ts"
 import type { Nesting } from "./internal/Nesting.ts"
 import { nestingOf } from "./internal/Nesting.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
@@ -52,6 +52,11 @@ export interface Graph {
   /** The out-edges of `n`, likewise. */
   readonly outStart: Int32Array
   readonly outEdges: Int32Array
+  /**
+   * The nodes whose outputs a node uses without an edge from them: by expressions, or in the body
+   * of a loop. Absent for nodes that use none.
+   */
+  readonly uses: ReadonlyMap<number, ReadonlyArray<number>>
   /** True if some node has JavaScript to compute. */
   readonly hasScripts: boolean
   /**
@@ -297,9 +302,11 @@ const assemble = (reading: Reading): Omit<Graph, "mismatches"> => {
     plans: reading.plans as ReadonlyArray<NodePlan>,
     indexOf: reading.around.indexOf,
   })
+  const indexOf = new Map(nodes.map(({ id, index }) => [id, index]))
   return {
     nodes,
-    indexOf: new Map(nodes.map(({ id, index }) => [id, index])),
+    indexOf,
+    uses: usesOf(nodes, indexOf, bodies),
     edgeIds: edges.ids,
     edgeSource,
     edgeTarget,
@@ -315,6 +322,21 @@ const assemble = (reading: Reading): Omit<Graph, "mismatches"> => {
     inner,
   }
 }
+
+/** What each node uses of others beside its edges, by ordinal. */
+const usesOf = (
+  nodes: ReadonlyArray<GraphNode>,
+  indexOf: ReadonlyMap<string, number>,
+  bodies: ReadonlyMap<string, Body>,
+): Graph["uses"] =>
+  new Map(
+    nodes.flatMap((plan): ReadonlyArray<[number, ReadonlyArray<number>]> => {
+      const given = bodies.get(plan.id)?.given.map(({ node }) => node.id) ?? []
+      const ids = new Set([...usedBy(plan).map(([id]) => id), ...given])
+      const places = [...ids].flatMap((id) => (id === plan.id ? [] : (indexOf.get(id) ?? [])))
+      return places.length === 0 ? [] : [[plan.index, places]]
+    }),
+  )
 
 /**
  * Places of nodes in the order of execution, layer by layer: a node is in the layer after the last

@@ -54,6 +54,17 @@ describe("Frontier.advance: order", () => {
     expect(run.advance()).toEqual(["run m"])
   })
 
+  it("waits for what its expressions read, also where a pinned node before it has ended", () => {
+    const run = start(
+      [node("a", "source"), node("pinned", "pair"), node("m", "pair", { left: "{{ a?.output }}" })],
+      edges("a -> pinned.left", "pinned -> m.right"),
+    )
+    run.settle("pinned", { output: 1 })
+    expect(run.advance()).toEqual(["run a"])
+    run.settle("a", null, "FAILED")
+    expect(run.advance()).toEqual(["run m"])
+  })
+
   it("joins chains of length 1 and 5 once both have ended", () => {
     const chain = ["a", "b", "c", "d", "e"].map((id) => node(id, "lenient"))
     const drawn = edges("a -> b", "b -> c", "c -> d", "d -> e", "e -> m", "x -> m")

@@ -1,10 +1,11 @@
 /**
  * How far a run has come: which nodes ended, and which can be decided next.
  *
- * Guarantees: each node is decided at most once, as soon as none of its in-edges is open, and the
- * decision depends on recorded outputs only, not on the order of their arrival; so it is the same
- * live, after a crash and on another machine. O(nodes + edges) over a whole run, without recursion.
- * Leaves out: executing, retrying, limits on what executes at once.
+ * Guarantees: each node is decided at most once, as soon as none of its in-edges is open and all
+ * whose outputs its expressions use have ended. The decision depends on recorded outputs only, not
+ * on the order of their arrival; so it is the same live, after a crash and on another machine.
+ * O(nodes + edges) over a whole run, without recursion. Leaves out: executing, retrying, limits on
+ * what executes at once.
  *
  * The state of an edge is derived, never stored: open until its source has ended, then live where
  * the source left a value on the edge's output, else dead.
@@ -35,6 +36,8 @@ export class Frontier {
   readonly #open: Int32Array
   /** Nodes whose last open in-edge closed since the last call of {@link advance}. */
   #ready: Array<number> = []
+  /** Nodes without open in-edges, by a node that has not ended and whose outputs they use. */
+  #held: Map<number, Array<number>> | undefined
   #remaining: number
 
   private constructor(graph: Graph) {
@@ -99,7 +102,7 @@ export class Frontier {
       const wave = this.#ready.toSorted((a, b) => a - b)
       this.#ready = []
       for (const index of wave) {
-        if (this.#status[index] !== "PENDING") continue
+        if (this.#status[index] !== "PENDING" || this.#holds(index)) continue
         const decision = this.#decide(index)
         decisions.push(decision)
         if (decision._tag === "Run") this.#status[index] = "RUNNING"
@@ -127,6 +130,19 @@ export class Frontier {
       const target = graph.edgeTarget[graph.outEdges[at]!]!
       if (--this.#open[target]! === 0) this.#ready.push(target)
     }
+    if (this.#held !== undefined) this.#ready.push(...(this.#held.get(index) ?? []))
+  }
+
+  /**
+   * True for a node that waits for one whose outputs it uses. Only a pinned output between the two
+   * can let it come first: what is before a pinned node is executed beside what is behind it.
+   */
+  #holds(index: number): boolean {
+    const used = this.#graph.uses.get(index)?.find((each) => !isNodeTerminal(this.#status[each]!))
+    if (used === undefined) return false
+    this.#held ??= new Map()
+    this.#held.set(used, [...(this.#held.get(used) ?? []), index])
+    return true
   }
 
   /** A disabled node follows the rules of an enabled one; where that executes, it passes on. */

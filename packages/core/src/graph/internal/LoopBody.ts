@@ -65,7 +65,9 @@ const literalsOf = ({ literals }: NodePlan): ReadonlyArray<Literal> => [
 ]
 
 /** What the expressions of a node use of others: id, and output where only one is read. */
-const usedBy = (plan: NodePlan): ReadonlyArray<readonly [id: string, port: string | undefined]> =>
+export const usedBy = (
+  plan: NodePlan,
+): ReadonlyArray<readonly [id: string, port: string | undefined]> =>
   literalsOf(plan).flatMap(({ expressions }) =>
     expressions.flatMap(({ meaning, needs }) => {
       if (meaning._tag !== "Path") return needs.nodes.map((id) => [id, undefined] as const)
