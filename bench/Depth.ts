@@ -3,7 +3,7 @@
 //
 // Each stands beside the bare statements that it cannot do without, as many at once: rows of a like
 // size, in the transactions that the promises need, without an engine. The two take turns in every
-// round. The loop whose body is a part of the graph gets its row here, too.
+// round.
 import type { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isTerminal } from "@millrace/core/domain/Run"
@@ -48,6 +48,15 @@ const node = (id: string, type: string, inputs: JsonObject) => ({
 })
 const alone = (type: string, inputs: JsonObject) => ({
   nodes: [node("a", type, inputs)],
+  edges: [],
+})
+
+/** A loop with one node in its body. */
+const withBody = (inputs: JsonObject) => ({
+  nodes: [
+    node("each", "for_each", inputs),
+    { ...node("body", "constant", { value: 1 }), parentId: "each" },
+  ],
   edges: [],
 })
 
@@ -218,15 +227,16 @@ export const measure = async (rounds: number) => {
     const parent = yield* save(alone("sub_workflow", { workflowId: child }))
     const items = { workflowId: child, items: numbers, concurrency: atOnce }
     const loop = yield* save(alone("for_each", items))
+    const drawn = yield* save(withBody({ items: numbers, concurrency: atOnce }))
     const wait = yield* save(waiting)
     const runs = yield* Runs
-    const loopOnce = Effect.flatMap(runs.start(account, { workflowId: loop }), ({ id }) =>
-      finished(id),
-    )
+    const once = (workflowId: WorkflowId) =>
+      Effect.flatMap(runs.start(account, { workflowId }), ({ id }) => finished(id))
     for (let round = -1; round < rounds; round++) {
       if (round === 0) samples.clear()
       note("children", yield* rateOf(complete(parent, count, atOnce)), yield* bareChild(true))
-      note("items, child runs", yield* rateOf(loopOnce), yield* bareChild(false))
+      note("items, child runs", yield* rateOf(once(loop)), yield* bareChild(false))
+      note("items, loop body", yield* rateOf(once(drawn)), yield* bareChild(false))
       note("signals", yield* signals(wait, round), yield* bareSignals)
       const due = alone("constant", { value: 1 })
       note("schedules", yield* schedules(due), yield* bareSchedules)

@@ -21,6 +21,7 @@ import { Clock, Context, Effect, Option, Schema } from "effect"
 import { Fleet } from "./Fleet.ts"
 import {
   brokenOrderOf,
+  type DirectOrder,
   type OrderEvidence,
   type SentOrder,
   type StartedOrder,
@@ -44,7 +45,9 @@ const mark = define({
   },
   outputs: { output: Json },
   credits: 1,
-  run: ({ edition, payload = null }) => Effect.succeed({ output: { edition, payload } }),
+  // Meanwhile the run may have a signal that it does not use.
+  run: ({ edition, payload = null }) =>
+    Effect.as(Effect.sleep((edition % 3) * 4_000), { output: { edition, payload } }),
 })
 
 const types: ReadonlyArray<Executable<Stage>> = [
@@ -115,6 +118,8 @@ class OrderPlay {
   readonly #runs: RunStore["Service"]
   readonly #starts: Array<StartedOrder> = []
   readonly #signals: Array<SentOrder> = []
+  /** The signals to runs. */
+  readonly #direct = new Map<string, DirectOrder>()
   /** Until when each run waits; without waits that were over when they were stored. */
   readonly #dues = new Map<RunId, number>()
   /** What starts took, and from when on. */
@@ -175,7 +180,8 @@ class OrderPlay {
       this.#signal(signal, action.server)
       if (action.againMillis === null) return
       this.fleet.time.after(action.againMillis, () => this.#repeat(signal, action.server + 1))
-    } else this.#cancel(action.start, action.server)
+    } else if (action._tag === "Direct") this.#sendTo(action, `direct ${index}`)
+    else this.#cancel(action.start, action.server)
   }
 
   /** Asks for a start under its name, and again until that is answered for. */
@@ -213,8 +219,26 @@ class OrderPlay {
     )
   }
 
+  #startOf(index: number): StartedOrder | undefined {
+    return this.#starts[index % Math.max(1, this.#starts.length)]
+  }
+
+  /** Sends a signal to a run, once. */
+  #sendTo(
+    { amount, server: slot, start: index }: Extract<OrderAction, { readonly _tag: "Direct" }>,
+    key: string,
+  ): void {
+    const start = this.#startOf(index)
+    const server = this.fleet.near(slot)
+    if (server === undefined || start?.id === undefined) return
+    const { id, order } = start
+    this.#direct.set(key, { id, amount })
+    const signal = { name: "paid", payload: { key, order, amount }, idempotencyKey: key }
+    server.run(Effect.ignore(server.runs.signal(account, id, signal)))
+  }
+
   #cancel(index: number, slot: number): void {
-    const start = this.#starts[index % Math.max(1, this.#starts.length)]
+    const start = this.#startOf(index)
     const server = this.fleet.near(slot)
     if (server === undefined || start?.id === undefined) return
     start.isCanceled = true
@@ -280,6 +304,7 @@ class OrderPlay {
       this.fleet.broken = brokenOrderOf(this.#scenario, {
         starts: this.#starts,
         signals: this.#signals,
+        direct: this.#direct,
         dues: this.#dues,
         runs: items,
         answers: this.#askAgain(),

@@ -31,10 +31,18 @@ export interface SentOrder {
   isAnswered: boolean
 }
 
+/** A signal to a run itself. */
+export interface DirectOrder {
+  readonly id: RunId
+  readonly amount: number
+}
+
 /** What is known once all runs have ended. */
 export interface OrderEvidence {
   readonly starts: ReadonlyArray<StartedOrder>
   readonly signals: ReadonlyArray<SentOrder>
+  /** By the keys that their payloads name. */
+  readonly direct: ReadonlyMap<string, DirectOrder>
   /** Until when runs were to wait, without waits that were over when they were stored. */
   readonly dues: ReadonlyMap<RunId, number>
   readonly runs: ReadonlyArray<Run>
@@ -51,7 +59,7 @@ const payloadOf = ({ output }: Run): Output["payload"] => (output as Output | nu
 
 const brokenRun = (
   { least }: OrderScenario,
-  { signals, starts }: OrderEvidence,
+  { direct, signals, starts }: OrderEvidence,
   run: Run,
 ): string | undefined => {
   const { error, id, status } = run
@@ -64,7 +72,10 @@ const brokenRun = (
   const payload = payloadOf(run)
   if (payload === null) return undefined
   const signal = signals.find(({ key }) => key === payload.key)
-  const isFit = signal?.order === start.order && (least === null || signal.amount > least)
+  const own = direct.get(payload.key)
+  const isMeant = own === undefined ? signal?.order === start.order : own.id === id
+  const { amount = 0 } = own ?? signal ?? {}
+  const isFit = isMeant && (least === null || amount > least)
   return isFit ? undefined : `a run takes what it waits for: ${id} ${JSON.stringify(payload)}`
 }
 

@@ -27,6 +27,14 @@ export type OrderAction =
       readonly againMillis: number | null
     }
   | {
+      /** Sends a signal of the same name to a run itself. */
+      readonly _tag: "Direct"
+      readonly at: number
+      readonly server: number
+      readonly start: number
+      readonly amount: number
+    }
+  | {
       readonly _tag: "Change"
       readonly at: number
       readonly change: "edit" | "publish" | "unpublish" | "restore"
@@ -62,7 +70,7 @@ const actionOf = (dice: Dice, orders: number): OrderAction => {
   const at = dice.below(spread)
   const server = dice.below(serverCount)
   const order = `order ${dice.below(orders)}`
-  switch (dice.below(13)) {
+  switch (dice.below(15)) {
     case 0:
     case 1:
     case 2: {
@@ -92,6 +100,9 @@ const actionOf = (dice: Dice, orders: number): OrderAction => {
     case 9:
       return { _tag: "Cancel", at, server, start: dice.below(6) }
     case 10:
+    case 11:
+      return { _tag: "Direct", at, server, start: dice.below(6), amount: dice.below(3) }
+    case 12:
       return { _tag: "Hit", at, server, blow: blowOf(dice) }
     default: {
       const [operation, count] = dice.of([
