@@ -4,17 +4,19 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { RunId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import * as Ledger from "@millrace/core/domain/Ledger"
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { neverStarted } from "@millrace/core/domain/TriggerFacts"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Tests = Vitest.MethodsNonLive<TriggerStore | WorkflowStore | RunStore>
+type Tests = Vitest.MethodsNonLive<TriggerStore | WorkflowStore | RunStore | LedgerStore>
 
 const hour = 3_600_000
 
@@ -279,6 +281,43 @@ const writes = (it: Tests): void => {
   )
 }
 
+const fences = (it: Tests): void => {
+  it.effect("stores a new run for a trigger only with the fence of its last claim", () =>
+    Effect.gen(function* () {
+      const { claim, due, samples, store } = yield* scene
+      const runs = yield* RunStore
+      /** Starts runs at once, one with each fence. */
+      const start = (triggerId: TriggerId, given: ReadonlyArray<number>) =>
+        Effect.forEach(
+          given,
+          (triggerFence) => {
+            const run = samples.run({ triggerId, source: "schedule", estimatedCredits: 1 })
+            const definition = Samples.definitionFor(run)
+            const expected = { _tag: "New" as const, definition, isCurrent: false, triggerFence }
+            const credits = [Ledger.reserve(1, run.createdAt)]
+            return Effect.result(runs.commit(Samples.newRun(run, { expected, credits })))
+          },
+          { concurrency: "unbounded" },
+        ).pipe(Effect.map((all) => all.map(Result.isSuccess)))
+      const [one, two] = [due(), due()]
+      for (const each of [one, two]) yield* store.insert(each)
+      const claimed = (yield* claim(0)).triggers.map(({ fence }) => fence)
+      assert.deepStrictEqual(claimed, [one.fence + 1, one.fence + 1])
+      const [before, fence] = [one.fence, one.fence + 1]
+      assert.deepStrictEqual(yield* start(one.id, [fence, before, fence + 1]), [true, false, false])
+      yield* claim()
+      assert.deepStrictEqual(yield* start(one.id, [fence, fence + 1, fence]), [false, true, false])
+      assert.isTrue(yield* store.replace({ ...one, fence: fence + 1 }))
+      assert.deepStrictEqual(yield* start(one.id, [fence + 1, fence + 2]), [false, true])
+      assert.isTrue(yield* store.remove(one))
+      assert.deepStrictEqual(yield* start(one.id, [fence + 2]), [false])
+      assert.deepStrictEqual(yield* start(two.id, [fence + 1]), [true])
+      const { account } = yield* LedgerStore.use((ledger) => ledger.find(samples.account))
+      assert.strictEqual(account.reserved, 4)
+    }),
+  )
+}
+
 const addresses = (it: Tests): void => {
   it.effect("finds a webhook by the hash of its address, of any account", () =>
     Effect.gen(function* () {
@@ -332,6 +371,7 @@ export const triggerStoreSuite = (it: Tests): void => {
     keeps(it)
     bounds(it)
     writes(it)
+    fences(it)
   })
   describe("TriggerStore.findByAddress", () => {
     addresses(it)

@@ -210,7 +210,9 @@ const startAfter = Effect.fnUntraced(function* (
   const lastRunId = runIdAfter(hash, at)
   const after = { runId: run.id, depth }
   const request = { workflowId, values, source: "run_end" as const, triggerId, after }
-  const started = yield* Effect.result(runs.startAs(accountId, request, lastRunId))
+  const start = runs.startAs(accountId, request, { runId: lastRunId })
+  // Without a condition on the trigger, only a run that is known would be stale.
+  const started = yield* Effect.result(Effect.catchTag(start, "StaleRun", Effect.die))
   if (Result.isSuccess(started)) return { missed: 0 as const, lastAt: at, lastRunId }
   const { failure } = started
   if (failure._tag === "StorageError") return yield* failure

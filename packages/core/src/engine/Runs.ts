@@ -15,7 +15,7 @@ import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { CurrentEvaluator } from "../ports/Evaluator.ts"
-import { RunStore } from "../ports/RunStore.ts"
+import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
 import type { Transactions } from "../ports/Transactions.ts"
@@ -118,13 +118,14 @@ export class Runs extends Context.Service<
     ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
      * {@link start} of a run with this id. However often and wherever the call is repeated, it
-     * starts one run, for ever: a store has an id once.
+     * starts one run, for ever: a store has an id once. `StaleRun`: there is no run with this id,
+     * and the trigger of the request has another fence than the one that is given, or is gone.
      */
     readonly startAs: (
       account: AccountId,
       request: StartRequest,
-      id: RunId,
-    ) => Effect.Effect<StartedOnce, StartRefusal | StorageError>
+      named: { readonly runId: RunId; readonly triggerFence?: number },
+    ) => Effect.Effect<StartedOnce, StartRefusal | StaleRun | StorageError>
     /**
      * Executes starts inside a transaction that the caller has begun on a client of the package
      * `pg`, or on an `SqlClient`. Their runs are stored and QUEUED when it is committed; a rollback
@@ -308,7 +309,8 @@ const startOf = Effect.fnUntraced(function* (
   const pinned = pinnedRowsOf(request, planned.success, run)
   const insert = (commit: RunCommit) => {
     const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
-    const expected = { _tag: "New" as const, definition, idempotencyKey, isCurrent }
+    const conditions = { idempotencyKey, isCurrent, triggerFence: asked.triggerFence }
+    const expected = { _tag: "New" as const, definition, ...conditions }
     const stored = runs.commit({ ...commit, nodeRuns, expected })
     return Effect.map(stored, () => notifier.tell(commit.run))
   }
@@ -380,8 +382,8 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   }, Effect.uninterruptible)
 
 const startAs = (services: Services): Runs["Service"]["startAs"] =>
-  Effect.fnUntraced(function* (account, request, runId) {
-    const asked = { ...(yield* askedOf(services, account, request)), runId }
+  Effect.fnUntraced(function* (account, request, { runId, triggerFence }) {
+    const asked = { ...(yield* askedOf(services, account, request)), runId, triggerFence }
     const started = yield* Effect.result(store(services, asked))
     if (Result.isSuccess(started)) return { runId, isReplay: false }
     const { failure } = started
@@ -389,7 +391,7 @@ const startAs = (services: Services): Runs["Service"]["startAs"] =>
     // An earlier call may have started the run. Then whatever stands against it now is too late.
     const known = yield* services.runs.findMany(account, [runId], 0)
     if (known.length > 0) return { runId, isReplay: true }
-    return yield* Effect.catchTag(Effect.fail(failure), "StaleRun", Effect.die)
+    return yield* failure
   }, Effect.uninterruptible)
 
 /** What a rerun stores: its run has the webhook of the earlier one, which was admitted. */

@@ -22,7 +22,7 @@ import { format } from "../domain/Timestamp.ts"
 import type { Schedule } from "../domain/Trigger.ts"
 import { runIdAt } from "../domain/Trigger.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
-import { RunStore } from "../ports/RunStore.ts"
+import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
 import type { ClaimedEnd, TriggerAdvance } from "../ports/TriggerStore.ts"
@@ -58,7 +58,7 @@ type Outcome =
   | { readonly _tag: "Started"; readonly runId: RunId }
   | { readonly _tag: "Missed"; readonly why: string }
   | { readonly _tag: "Waits" }
-  /** The store failed. Whoever takes the trigger next tries again. */
+  /** The store failed, or the claim is over. Whoever takes the trigger next tries again. */
   | { readonly _tag: "Unknown" }
 
 /** Cancels a run for one that takes its place. It may end, or be gone, meanwhile. */
@@ -99,17 +99,19 @@ const startAt = Effect.fnUntraced(function* (
   at: Timestamp,
   runIds: ReadonlyArray<RunId>,
 ): Effect.fn.Return<Outcome> {
-  const { accountId, id: triggerId, values, workflowId } = trigger
+  const { accountId, fence: triggerFence, id: triggerId, values, workflowId } = trigger
   const runId = runIdAt(triggerId, at)
-  const attempt = Effect.gen(function* (): Effect.fn.Return<Outcome, StartRefusal | StorageError> {
+  type Failure = StartRefusal | StaleRun | StorageError
+  const attempt = Effect.gen(function* (): Effect.fn.Return<Outcome, Failure> {
     const instead = yield* makeRoom(services, trigger, runId, runIds)
     if (instead !== undefined) return instead
     const request = { workflowId, values, source: "schedule" as const, triggerId }
-    yield* services.runs.startAs(accountId, request, runId)
+    yield* services.runs.startAs(accountId, request, { runId, triggerFence })
     return { _tag: "Started", runId }
   })
   const done = yield* Effect.result(attempt)
   if (Result.isSuccess(done)) return done.success
+  if (done.failure._tag === "StaleRun") return { _tag: "Unknown" }
   if (done.failure._tag !== "StorageError") {
     const { failure } = done
     const why = failure._tag === "InsufficientCredits" ? failure.withoutBalance : failure.message

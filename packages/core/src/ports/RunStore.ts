@@ -42,6 +42,11 @@ export type Expected =
        * `workflowRevision`. So a start can use a workflow that was read earlier.
        */
       readonly isCurrent?: boolean | undefined
+      /**
+       * A further condition: the run's trigger (`run.triggerId`) has this fence. So nobody starts a
+       * run for a time of a schedule that another process has claimed since.
+       */
+      readonly triggerFence?: number | undefined
     }
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 

@@ -59,7 +59,7 @@ const ended = Effect.fnUntraced(function* (workflowId: WorkflowId, depth = 0) {
   const runs = yield* Runs
   const id = RunId.make(`run_ended-${depth}`)
   const after = depth === 0 ? undefined : { runId: RunId.make("run_before"), depth }
-  yield* runs.startAs(account, { workflowId, values: { order: 7 }, after }, id)
+  yield* runs.startAs(account, { workflowId, values: { order: 7 }, after }, { runId: id })
   yield* TestClock.adjust("1 seconds")
   return Option.getOrThrow(yield* (yield* RunStore).find(account, id)).run
 })

@@ -187,6 +187,35 @@ describe("Schedules", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect(
+    "start nothing for a time that was recorded as missed while a process stood still",
+    () =>
+      Effect.gen(function* () {
+        const began = yield* Clock.currentTimeMillis
+        let hasClaimed = false
+        const slow: Wrap = (write) =>
+          Effect.suspend(() => {
+            const late = hasClaimed ? Effect.delay(write, "5 minutes") : write
+            return Effect.tap(late, (answer) => {
+              const { triggers = [] } = (answer ?? {}) as { readonly triggers?: Array<unknown> }
+              hasClaimed = hasClaimed || triggers.length > 0
+              return Effect.void
+            })
+          })
+        const one = yield* boot(slow)
+        const { accountId, id, workflowId } = yield* Effect.provide(everyMinute, one.context)
+        yield* TestClock.adjust("150 seconds")
+        const other = yield* boot()
+        yield* TestClock.adjust("300 seconds")
+        const { get } = Context.get(other.context, Triggers)
+        const trigger = yield* get({ accountId, id, workflowId })
+        assert.deepStrictEqual((yield* startedSince(began)).minutes, [7, 6, 5, 4, 3, 2])
+        assert.deepInclude(trigger, { missed: 1, lastMissedAt: began + minute })
+        yield* Effect.forkDetach(one.stop)
+        yield* other.stop
+      }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("skip for ever what was skipped before a later run, and note that run as started", () =>
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
@@ -199,7 +228,7 @@ describe("Schedules", () => {
       const { startAs } = Context.get(one.context, Runs)
       for (const at of [began + minute, began + 3 * minute]) {
         const request = { workflowId, source: "schedule" as const, triggerId: id }
-        yield* startAs(account, request, runIdAt(id, at))
+        yield* startAs(account, request, { runId: runIdAt(id, at) })
       }
       yield* TestClock.adjust("1 seconds")
       yield* one.stop

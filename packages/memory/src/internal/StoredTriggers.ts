@@ -81,6 +81,11 @@ export class Triggers {
     return this.of(accountId, workflowId).find((each) => each.id === id)
   }
 
+  /** True if there is a trigger with this id and fence. */
+  has(id: TriggerId | null, fence: number): boolean {
+    return this.#living().some((each) => each.id === id && each.fence === fence)
+  }
+
   replace(trigger: Trigger): boolean {
     const known = this.find(trigger)
     if (known?.fence !== trigger.fence) return false

@@ -10,10 +10,10 @@ import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
-import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as KeyChanges from "./KeyChanges.ts"
+import * as Preconditions from "./Preconditions.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
@@ -136,9 +136,8 @@ const isPlainRow = (row: NodeRun): boolean =>
 
 /** The sets of rows of commits, in the order of the parameters. */
 const rowSets = {
-  preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
-    commits.flatMap(({ commit }) => (CurrentWorkflows.hasPrecondition(commit) ? [commit.run] : [])),
-  ),
+  current: rowSet(Preconditions.current, Preconditions.currentRuns),
+  claimed: rowSet(Preconditions.claimed, Preconditions.claimedRuns),
   newRuns: rowSet(newRuns, (commits) => runsThat(commits, "New")),
   definitions: rowSet(Rows.definitions, definitionsOf),
   steps: rowSet(steps, (commits) => runsThat(commits, "Existing")),
@@ -204,6 +203,10 @@ class Shape {
     return rowSets[kind].source(alias, this.#firsts.get(kind)!)
   }
 
+  get hasPreconditions(): boolean {
+    return this.has("current") || this.has("claimed")
+  }
+
   /** Place and identifier of new runs, without the rest of them. */
   fromNewPlaces(alias: string): string {
     return Rows.source(newRuns.slice(0, 3), alias, this.#firsts.get("newRuns")!)
@@ -216,7 +219,7 @@ class Shape {
 
   /** The condition that the new run with this alias may be inserted, apart from its key. */
   mayBe(alias: string): string {
-    const isMet = this.has("preconditions") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
+    const isMet = this.hasPreconditions ? Preconditions.isMet(`${alias}.id`) : "true"
     // A definition that was stored may be missing, if the database was restored from a backup.
     const isDefined = `(NOT ${alias}.is_defined OR (
       SELECT d.id FROM definitions d WHERE d.id = ${alias}.definition_id
@@ -389,9 +392,9 @@ const deliveriesInserted = (shape: Shape): string => `sent AS (
 
 const textOf = (shape: Shape): string => {
   const hasCredits = shape.has("credits")
-  const hasPreconditions = shape.has("preconditions")
+  const { hasPreconditions } = shape
   const parts = [
-    ...(hasPreconditions ? [CurrentWorkflows.outdated(shape.from("preconditions", "d"))] : []),
+    ...(hasPreconditions ? [Preconditions.outdated(shape)] : []),
     ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasPreconditions)] : []),
     ...(shape.has("names") ? [idempotencyKeysTaken(shape)] : []),
     ...(shape.has("newRuns") ? [runsCreated(shape)] : []),

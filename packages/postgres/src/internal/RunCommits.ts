@@ -11,20 +11,20 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as CommitStatement from "./CommitStatement.ts"
-import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as CreditBalances from "./CreditBalances.ts"
+import * as Preconditions from "./Preconditions.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import type { WrittenRuns } from "./WrittenRuns.ts"
 
-/** The idempotency key of a start, and its precondition. */
+/** The idempotency key of a start, and its preconditions. */
 const claimOf = (commit: RunCommit): string | undefined => {
   const { expected, run } = commit
   return expected._tag === "New" && expected.idempotencyKey !== undefined
     ? JSON.stringify([
         run.accountId,
         expected.idempotencyKey.key,
-        CurrentWorkflows.preconditionOf(commit) ?? null,
+        Preconditions.preconditionOf(commit) ?? null,
       ])
     : undefined
 }

@@ -15,9 +15,9 @@ import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { amountToReserve } from "@millrace/core/domain/Ledger"
 import type { PgTypes } from "@effect/sql-pg"
-import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import { millisOf } from "./DatabaseClock.ts"
 import * as LedgerRows from "./LedgerRows.ts"
+import * as Preconditions from "./Preconditions.ts"
 import * as Rows from "./Rows.ts"
 
 /** True for a commit that moves credits. */
@@ -29,7 +29,7 @@ const nowMillis = millisOf("now()")
 // OFFSET makes Postgres look up runs by key. Otherwise it may read all runs.
 const fits = (hasPreconditions: boolean): string => `CASE WHEN m.expected_fence IS NULL
     THEN NOT EXISTS (SELECT FROM runs r WHERE r.id = m.run_id OFFSET 0)
-      AND ${hasPreconditions ? CurrentWorkflows.isMet("m.run_id") : "true"}
+      AND ${hasPreconditions ? Preconditions.isMet("m.run_id") : "true"}
     ELSE EXISTS (
       SELECT FROM runs r WHERE r.id = m.run_id AND ${Rows.isOf("r.account_id", "m.account_id")}
         AND r.fencing_token = m.expected_fence AND r.revision = m.expected_revision

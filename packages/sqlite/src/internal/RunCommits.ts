@@ -50,11 +50,16 @@ const isCurrent = (
     )
     .first() !== undefined
 
+const hasTrigger = (db: Connection, { triggerId }: Run, fence: number): boolean =>
+  db.query(`SELECT 1 FROM triggers WHERE id = ? AND fence = ?`, triggerId, fence).first() !==
+  undefined
+
 /** False if a run cannot be new as the commit expects. */
 const isNew = (db: Connection, { expected, run }: RunCommit, now: Timestamp): boolean => {
   if (expected._tag !== "New") return false
-  const { idempotencyKey, isCurrent: mustBeCurrent } = expected
+  const { idempotencyKey, isCurrent: mustBeCurrent, triggerFence } = expected
   if (isStored(db, run.id) || (mustBeCurrent === true && !isCurrent(db, run))) return false
+  if (triggerFence !== undefined && !hasTrigger(db, run, triggerFence)) return false
   if (idempotencyKey === undefined) return true
   return IdempotencyKeys.find(db, run.accountId, idempotencyKey.key, now) === undefined
 }

@@ -1,0 +1,90 @@
+/**
+ * The preconditions of new runs. A start would take what the run was started from: the published
+ * version that it names; or, where none is published, the workflow in the run's revision. And the
+ * trigger of the run has the fence that its claim has read. The commit's statement has a part only
+ * if one of its new runs has such a precondition.
+ *
+ * Guarantees: a statement checks each precondition once, so all its parts refuse the same new runs.
+ * Workflows are read in the snapshot of the whole statement, and not locked: a change that commits
+ * while the statement runs counts as later. A trigger is locked until the run is stored, and nobody
+ * claims it meanwhile; one that somebody else is changing at this moment counts as changed. Leaves
+ * out: what happens to a refused run.
+ */
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import * as Rows from "./Rows.ts"
+
+/** True for a new run of which a start must take the same. */
+const mustBeCurrent = ({ expected }: RunCommit): boolean =>
+  expected._tag === "New" && expected.isCurrent === true
+
+const triggerFenceOf = ({ expected }: RunCommit): number | undefined =>
+  expected._tag === "New" ? expected.triggerFence : undefined
+
+/** The preconditions as text. New runs with the same text are refused together or not at all. */
+export const preconditionOf = (commit: RunCommit): string | undefined => {
+  const { triggerId, workflowId, workflowRevision, workflowVersion } = commit.run
+  const workflow = mustBeCurrent(commit) ? [workflowId, workflowRevision, workflowVersion] : []
+  const fence = triggerFenceOf(commit)
+  const all = fence === undefined ? workflow : [...workflow, triggerId, fence]
+  return all.length === 0 ? undefined : all.join(" ")
+}
+
+type Commits = ReadonlyArray<{ readonly commit: RunCommit }>
+
+/** The runs for a workflow as it is, their accounts, and the workflows that they name. */
+export const current: Rows.Table<RunCommit["run"]> = [
+  ...Rows.texts<RunCommit["run"]>("accountId", "workflowId", { id: "run_id" }),
+  ...Rows.int4s<RunCommit["run"]>("workflowRevision", "workflowVersion"),
+]
+
+export const currentRuns = (commits: Commits): ReadonlyArray<RunCommit["run"]> =>
+  commits.flatMap(({ commit }) => (mustBeCurrent(commit) ? [commit.run] : []))
+
+/** The runs of triggers with a fence. */
+export const claimed: Rows.Table<RunCommit> = [
+  Rows.derived("run_id", "text", ({ run }) => run.id),
+  Rows.derived("trigger_id", "text", ({ run }) => run.triggerId),
+  Rows.derived("fence", "int4", triggerFenceOf),
+]
+
+export const claimedRuns = (commits: Commits): ReadonlyArray<RunCommit> =>
+  commits.flatMap(({ commit }) => (triggerFenceOf(commit) === undefined ? [] : [commit]))
+
+// Postgres looks up a subquery for one value by its key.
+const outdatedWorkflows = (source: string): string => `SELECT d.run_id FROM ${source}
+  WHERE (
+    SELECT w.published IS NOT DISTINCT FROM d.workflow_version
+      AND (w.published IS NOT NULL OR w.revision = d.workflow_revision)
+    FROM workflows w
+    WHERE w.id = d.workflow_id AND ${Rows.isOf("w.account_id", "d.account_id")}
+  ) IS NOT TRUE`
+
+// To skip what is locked means that two statements never wait for each other's triggers.
+const held = (source: string): string => `held AS MATERIALIZED (
+  SELECT d.run_id FROM ${source}
+  CROSS JOIN LATERAL (
+    SELECT FROM triggers t WHERE t.id = d.trigger_id AND t.fence = d.fence FOR SHARE SKIP LOCKED
+  ) t
+)`
+
+/** Which preconditions the new runs of a statement have, and where their rows are. */
+interface Shape {
+  has(kind: "current" | "claimed"): boolean
+  from(kind: "current" | "claimed", alias: string): string
+}
+
+/** The parts of the statement with the runs whose preconditions are not met. */
+export const outdated = (shape: Shape): string => {
+  const unmet: Array<string> = []
+  if (shape.has("current")) unmet.push(outdatedWorkflows(shape.from("current", "d")))
+  const parts: Array<string> = []
+  if (shape.has("claimed")) {
+    const claims = shape.from("claimed", "d")
+    parts.push(held(claims))
+    unmet.push(`SELECT d.run_id FROM ${claims} WHERE d.run_id NOT IN (SELECT run_id FROM held)`)
+  }
+  return [...parts, `outdated AS MATERIALIZED (${unmet.join(" UNION ALL ")})`].join(", ")
+}
+
+/** The condition that the run with this identifier has no unmet precondition. */
+export const isMet = (id: string): string => `${id} NOT IN (SELECT run_id FROM outdated)`
