@@ -187,6 +187,13 @@ export const limits = {
       "Percent of `runsAtOnce` that the runs of one account may use in one process; further ones " +
       "stay QUEUED. With 100 or more, nothing is kept free for other accounts.",
   },
+  slotsKeptPercent: {
+    usual: 10,
+    least: 0,
+    meaning:
+      "Percent of `runsAtOnce` that one process keeps for accounts that have no run in progress " +
+      "in it, one run each; rounded down, and no more than `runsPerAccountPercent` leaves.",
+  },
   runsPerAccount: {
     usual: unbounded,
     isOptional: true,

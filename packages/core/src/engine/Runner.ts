@@ -255,15 +255,11 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(claiming(needs, notifications))
   if (wakeups !== undefined) yield* wakeups.listen(notify)
 
-  const hasSlot = (account: AccountId) => !scheduler.isDraining && slots.hasRoomFor(account)
   return Runner.of({
     id,
-    takeSlot: (account) => {
-      const isFree = !caps.holdFor(account) && hasSlot(account)
-      if (isFree) slots.take(account)
-      return isFree
-    },
-    hasSlot,
+    takeSlot: (account) =>
+      !scheduler.isDraining && !caps.holdFor(account) && slots.takeForStart(account),
+    hasSlot: (account) => !scheduler.isDraining && slots.hasRoomFor(account),
     giveSlot: (account) => slots.give(account),
     look,
     ...callsOf(scheduler, announce, () => lagMillis),

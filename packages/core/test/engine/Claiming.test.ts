@@ -21,18 +21,24 @@ import { runOf, shared, start, types } from "./TestEngine.ts"
 
 const other = RunnerId.make("exe_other")
 
-/** A process that tells of its claims; they fail as long as `isAway` is set. */
+/** A process that tells of its claims. They fail as long as `isAway` is set, and take `millis`. */
 const observed = Effect.fnUntraced(function* (known = types) {
   const store = yield* RunStore
-  const seen = { claims: [] as Array<ClaimRequest>, taken: [] as Array<number>, isAway: false }
+  const seen = {
+    claims: [] as Array<ClaimRequest>,
+    taken: [] as Array<number>,
+    isAway: false,
+    millis: 0,
+  }
   const away = new StorageError({ operation: "claim", cause: new Error("away") })
   const claim: typeof store.claim = (request) =>
     Effect.suspend(() => {
       seen.claims.push(request)
       if (seen.isAway) return Effect.fail(away)
-      return Effect.tap(store.claim(request), (found) =>
+      const taking = Effect.tap(store.claim(request), (found) =>
         Effect.sync(() => void seen.taken.push(found.length)),
       )
+      return seen.millis === 0 ? taking : Effect.delay(taking, seen.millis)
     })
   const process = yield* Effect.provideService(boot(known), RunStore, { ...store, claim })
   yield* TestClock.adjust(1)
@@ -114,6 +120,30 @@ describe("a claim", () => {
         runsAtOnce: 3,
         runsPerAccountPercent: 100,
       }),
+    ),
+  )
+
+  it.effect("leaves starts half of what is free, and they leave it the other half", () =>
+    Effect.gen(function* () {
+      const { process, seen } = yield* observed()
+      const { hasSlot } = Context.get(process.context, Runner)
+      const startOne = (id: string) =>
+        Effect.provideContext(start([node(id, "gate")]), process.context)
+      yield* startOne("first")
+      seen.millis = 100
+      yield* TestClock.adjust("550 millis")
+      assert.strictEqual(seen.claims.at(-1)?.limit, 9)
+      const names = Array.from({ length: 12 }, (_, n) => `n${n}`)
+      const started = yield* Effect.forEach(names, startOne)
+      assert.strictEqual(started.filter(({ owner }) => owner !== null).length, 8)
+      // The others would have room, once the claim is over; nobody has to be refused.
+      assert.isTrue(hasSlot(account))
+      yield* TestClock.adjust("1 second")
+      const gates = yield* Gates
+      assert.sameMembers(gates.arrived, ["first", ...names])
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 20 }),
     ),
   )
 

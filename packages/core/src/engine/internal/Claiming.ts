@@ -81,26 +81,32 @@ const claims = (needs: Claiming) => {
     yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
     yield* store.requeue(id, [run.id])
   })
-  return Effect.gen(function* () {
-    const now = clock.currentTimeMillisUnsafe()
-    if (scheduler.nextDue <= now) scheduler.nextDue = Number.POSITIVE_INFINITY
-    let more = true
-    while (more && room() > 0) {
-      const limit = Math.min(options.claimLimit, room())
+  /** One claim of a part of the slots. True if it has filled it, so that there may be more. */
+  const claimPart = Effect.fnUntraced(
+    function* (part: number) {
+      const rooms = scheduler.slots.roomsFor(options.claimLimit, part)
+      scheduler.slots.claiming(rooms.limit)
       const at = monotonicMillis(clock)
       const claimed = yield* store.claim({
         runner: id,
         leaseMillis: options.leaseMillis,
-        limit,
         except: refusals.at(at),
         after,
-        ...scheduler.slots.roomsFor(limit),
+        ...rooms,
         ...caps.asked,
       })
       needs.renewed(at)
       for (const record of claimed) yield* take(record)
-      more = claimed.length === limit
-    }
+      return claimed.length === rooms.limit
+    },
+    Effect.ensuring(Effect.sync(() => scheduler.slots.claiming(0))),
+  )
+  return Effect.gen(function* () {
+    const now = clock.currentTimeMillisUnsafe()
+    if (scheduler.nextDue <= now) scheduler.nextDue = Number.POSITIVE_INFINITY
+    // Starts must not take what a claim may need, so the first one, which mostly finds nothing,
+    // leaves them half. If it is filled, runs wait, and new ones may wait behind them.
+    for (let part = 0.5; room() > 0; part = 1) if (!(yield* claimPart(part))) return
   })
 }
 

@@ -1,37 +1,58 @@
 /**
  * The slots of one process: how many runs it executes or is about to, and how many of one account.
+ * The last ones are kept for accounts that have none, so one of those starts however many slots the
+ * others want together.
  *
  * Guarantees: every method is one synchronous step. A run counts as soon as its slot is taken, so
- * starts that arrive together cannot take the same slot. A claim that is under way has taken none
- * yet: starts meanwhile may bring a process above its bounds, by one claim's runs at most. Leaves
- * out: caps over all processes; the store counts those.
+ * starts that arrive together cannot take the same slot, and starts leave a claim that is under way
+ * the slots that it may need, so that both together take none that are kept. Starts meanwhile may
+ * bring an account above its share, and first runs of accounts a process above its slots, by one
+ * claim's runs at most. A run that has lost its owner may take what is kept. Leaves out: caps over
+ * all processes; the store counts those.
  */
 import type { AccountId } from "../../domain/Id.ts"
 import type { Limits } from "../../domain/Limits.ts"
 
 /** Which bounds decide. */
-type Bounds = Pick<Limits, "runsAtOnce" | "runsPerAccountPercent">
+type Bounds = Pick<Limits, "runsAtOnce" | "runsPerAccountPercent" | "slotsKeptPercent">
 
-/** How many queued runs a claim may take of each account. */
+/** How many queued runs a claim may take, in all and of each account. */
 export interface Rooms {
+  readonly limit: number
   readonly roomPerAccount: number | undefined
   readonly rooms: ReadonlyMap<AccountId, number>
 }
 
 /** How many slots one account may take: the percentage, rounded up. */
-export const shareOf = ({ runsAtOnce, runsPerAccountPercent }: Bounds): number =>
+export const shareOf = ({
+  runsAtOnce,
+  runsPerAccountPercent,
+}: Pick<Bounds, "runsAtOnce" | "runsPerAccountPercent">): number =>
   Math.min(runsAtOnce, Math.ceil((runsAtOnce * runsPerAccountPercent) / 100))
+
+/**
+ * How many slots are kept for accounts that have none: the percentage, rounded down, and no more
+ * than the share of one account leaves.
+ */
+export const keptOf = (bounds: Bounds): number =>
+  Math.min(
+    bounds.runsAtOnce - shareOf(bounds),
+    Math.floor((bounds.runsAtOnce * bounds.slotsKeptPercent) / 100),
+  )
 
 /** The slots of one process. Mutable. */
 export class Slots {
   readonly #size: number
   readonly #share: number
+  readonly #kept: number
   readonly #taken = new Map<AccountId, number>()
   #total = 0
+  #claiming = 0
 
   constructor(bounds: Bounds) {
     this.#size = bounds.runsAtOnce
     this.#share = shareOf(bounds)
+    this.#kept = keptOf(bounds)
   }
 
   /** How many slots are free. */
@@ -39,9 +60,27 @@ export class Slots {
     return this.#size - this.#total
   }
 
-  /** True where there is a slot for one more run of this account. */
-  hasRoomFor(account: AccountId): boolean {
-    return this.free > 0 && (this.#taken.get(account) ?? 0) < this.#share
+  /** True where there is a slot for one more run of this account, `except` so many. */
+  hasRoomFor(account: AccountId, except = 0): boolean {
+    const taken = this.#taken.get(account) ?? 0
+    // A first run may take what is kept, and what a claim may need.
+    if (taken === 0) return this.free > 0
+    return this.free - except > this.#kept && taken < this.#share
+  }
+
+  /**
+   * Takes a slot for a start of this account. False: there is none beside those that a claim under
+   * way may need.
+   */
+  takeForStart(account: AccountId): boolean {
+    const hasRoom = this.hasRoomFor(account, this.#claiming)
+    if (hasRoom) this.take(account)
+    return hasRoom
+  }
+
+  /** So many runs at most are being claimed; 0 once their slots are taken. */
+  claiming(limit: number): void {
+    this.#claiming = limit
   }
 
   /** Takes a slot, even if none is free: a run that this process owns must be executed. */
@@ -58,13 +97,22 @@ export class Slots {
     else this.#taken.delete(account)
   }
 
-  /** How many runs of each account a claim of `limit` runs may take. */
-  roomsFor(limit: number): Rooms {
+  /**
+   * How many runs a claim of so many at most may take, and of this part of the slots that are not
+   * kept. Once only kept ones are free, it is one run of each account that has none.
+   */
+  roomsFor(most: number, part = 1): Rooms {
+    const usual = this.free - this.#kept
     const rooms = new Map<AccountId, number>()
+    if (usual <= 0) {
+      for (const account of this.#taken.keys()) rooms.set(account, 0)
+      return { limit: Math.min(most, this.free), roomPerAccount: 1, rooms }
+    }
+    const limit = Math.min(most, Math.ceil(usual * part))
     for (const [account, count] of this.#taken) {
       const room = Math.max(0, this.#share - count)
       if (room < limit) rooms.set(account, room)
     }
-    return { roomPerAccount: this.#share < limit ? this.#share : undefined, rooms }
+    return { limit, roomPerAccount: this.#share < limit ? this.#share : undefined, rooms }
   }
 }
