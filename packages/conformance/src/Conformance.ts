@@ -16,6 +16,7 @@ import { absentPortSuite } from "./internal/AbsentPortSuite.ts"
 import { accountCapSuite } from "./internal/AccountCapSuite.ts"
 import { admitSuite } from "./internal/AdmitSuite.ts"
 import { concurrencyKeySuite } from "./internal/ConcurrencyKeySuite.ts"
+import { computedRunSuite } from "./internal/ComputedRunSuite.ts"
 import { currentWorkflowSuite } from "./internal/CurrentWorkflowSuite.ts"
 import { inboxSuite } from "./internal/InboxSuite.ts"
 import { keyStoreSuite } from "./internal/KeyStoreSuite.ts"
@@ -104,6 +105,7 @@ export const conformance = <E, R = never>(
       runLossSuite(it)
       runParkingSuite(it)
       inboxSuite(it, manifest.ports.includes("ledger"))
+      computedRunSuite(it, manifest.ports.includes("ledger"))
       signalSuite(it)
       runTurnSuite(it, crowd)
       runOrderSuite(it)

@@ -8,10 +8,10 @@ import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Run } from "@millrace/core/domain/Run"
 import { never } from "@millrace/core/domain/Timestamp"
 import type { SignalKey, SignalWait } from "@millrace/core/domain/WorkflowSignal"
-import type { RunCommit, RunStore } from "@millrace/core/ports/RunStore"
+import type { RunCommit, RunStore, StartedRun } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { Cast } from "./ModelCast.ts"
-import { contentOf, errorOf, runOf, timeOf } from "./ModelCast.ts"
+import { contentOf, errorOf, eventOf, nodeRunOf, runOf, timeOf } from "./ModelCast.ts"
 import type { Dice } from "./ModelDice.ts"
 import type { StoreModel } from "./StoreModel.ts"
 
@@ -38,13 +38,21 @@ export type MessageCommand =
       readonly held: ReadonlyArray<number>
     }
 
+/** A run that a commit starts. */
+interface Start {
+  readonly run: number
+  readonly estimate: number
+  /** What came of it, if it was computed; else `null`. */
+  readonly ended: number | null
+}
+
 /** What a commit has to do with messages and other runs. */
 export interface Carried {
   /** How far from the last message the one is that it has seen; `null` where it says none. */
   readonly seen: number | null
   /** How many messages it takes. */
   readonly takes: number
-  readonly starts: ReadonlyArray<{ readonly run: number; readonly estimate: number }>
+  readonly starts: ReadonlyArray<Start>
   readonly sends: ReadonlyArray<{ readonly run: number; readonly message: number }>
   /** What it waits for from now on; `null` where nothing of that changes. */
   readonly waits: ReadonlyArray<{ readonly signal: number; readonly isOver: boolean }> | null
@@ -60,7 +68,11 @@ const times = <A>(dice: Dice, most: number, draw: () => A): ReadonlyArray<A> =>
 export const drawCarried = (dice: Dice, runs: number): Carried => ({
   seen: dice.chance(60) ? null : dice.of([0, 0, 0, -1, 1]),
   takes: dice.of([0, 0, 1, 2]),
-  starts: times(dice, 2, () => ({ run: dice.below(runs), estimate: dice.of([0, 250_000]) })),
+  starts: times(dice, 3, () => ({
+    run: dice.below(runs),
+    estimate: dice.of([0, 250_000]),
+    ended: dice.of([null, null, 0, 1, 5]),
+  })),
   sends: times(dice, 2, () => ({ run: dice.below(runs), message: dice.below(messages) })),
   waits: dice.chance(40)
     ? null
@@ -115,6 +127,34 @@ const waitOf = (signal: number, isOver: boolean): SignalWait => ({
   until: isOver ? 1 : never,
 })
 
+/** A run that a commit starts; one that was computed has what came of it. */
+const startedOf = (cast: Cast, run: Run, { ended, estimate }: Start): StartedRun => {
+  const definition = cast.definitions[0]!
+  const reserved = estimate === 0 ? [] : [Ledger.reserve(estimate, timeOf(6))]
+  if (ended === null) return { run, definition, credits: reserved }
+  const row = { ...nodeRunOf("n0", ended), sequence: 2 }
+  const { credits, finishedAt, nodeId, output, status } = row
+  const cost = credits === 0 ? [] : [Ledger.post(estimate, nodeId, 1, credits, timeOf(7))]
+  const held = [...reserved, ...cost].reduce((sum, each) => sum + each.reserved, 0)
+  const moved = [...reserved, ...cost]
+  return {
+    run: {
+      ...run,
+      status: status === "FAILED" ? "FAILED" : "COMPLETED",
+      startedAt: run.createdAt,
+      finishedAt,
+      output,
+      heldCredits: 0,
+      actualCredits: credits,
+      sequence: 3,
+    },
+    definition,
+    nodeRuns: [row],
+    events: [eventOf(run, 1, ended), eventOf(run, 3, ended)],
+    credits: moved.length === 0 ? [] : [...moved, Ledger.voidRest(held, timeOf(8))],
+  }
+}
+
 /** What a commit of a run carries. A run that it starts is always of the same account. */
 export const carriedOf = (
   cast: Cast,
@@ -130,14 +170,11 @@ export const carriedOf = (
     starts: slots
       .filter((slot) => cast.runs[slot] !== run.id)
       .map((slot) => {
-        const estimate = starts.find((each) => each.run === slot)!.estimate
-        const { accountId } = run
-        const fresh = { accountId, createdAt: timeOf(slot), estimatedCredits: estimate }
-        return {
-          run: runOf(cast, slot, { ...fresh, heldCredits: estimate }),
-          definition: cast.definitions[0]!,
-          credits: estimate === 0 ? [] : [Ledger.reserve(estimate, timeOf(6))],
-        }
+        const start = starts.find((each) => each.run === slot)!
+        const { estimate } = start
+        const fresh = { accountId: run.accountId, createdAt: timeOf(slot) }
+        const credits = { estimatedCredits: estimate, heldCredits: estimate }
+        return startedOf(cast, runOf(cast, slot, { ...fresh, ...credits }), start)
       }),
     signals:
       waits === null

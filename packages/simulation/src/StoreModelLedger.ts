@@ -12,15 +12,15 @@ import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { usageOf } from "@millrace/core/domain/Usage"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Clock, Effect } from "effect"
 
 /** A ledger store, and what runs do to it. */
 export interface LedgerModel {
   readonly store: (runs: () => ReadonlyArray<Run>) => LedgerStore["Service"]
-  /** Why runs cannot move this one after the other, or `undefined`. */
+  /** Why a commit, then each run that it starts, cannot move its credits, or `undefined`. */
   readonly problemOf: (
-    account: AccountId,
-    moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
+    commit: Pick<RunCommit, "credits" | "run" | "starts">,
     now: Timestamp,
   ) => InsufficientCredits | undefined
   readonly move: (account: AccountId, run: RunId, entries: ReadonlyArray<RunEntry>) => void
@@ -138,15 +138,19 @@ export const make = (): LedgerModel => {
   const lists = new Lists()
   return {
     store: (runs) => storeOf(lists, runs),
-    problemOf: (account, moves, now) => {
-      if (moves.flat().length === 0) return undefined
+    problemOf: ({ credits: own = [], run, starts = [] }, now) => {
+      const account = run.accountId
+      const moves = [{ credits: own, run: undefined }, ...starts]
+      const entries = moves.map(({ credits = [] }) => credits)
+      if (entries.flat().length === 0) return undefined
       const settled = lists.settled(account, now).account
-      for (const [index, entries] of moves.entries()) {
-        const before = Ledger.applied(settled, moves.slice(0, index).flat())
-        const required = Ledger.amountToReserve(entries)
+      for (const [index, { run: started }] of moves.entries()) {
+        const before = Ledger.applied(settled, entries.slice(0, index).flat())
+        const required = Ledger.amountToReserve(entries[index]!)
         const available = Ledger.availableOf(before)
+        const named = started === undefined ? {} : { runId: started.id }
         const isCovered = Ledger.covers(before, required)
-        if (!isCovered) return new InsufficientCredits({ required, available })
+        if (!isCovered) return new InsufficientCredits({ required, available, ...named })
       }
       return undefined
     },

@@ -200,6 +200,7 @@ class Lists {
       this.definitions = [...this.definitions, start.definition]
       const given = start.nodeRuns ?? []
       this.rows = [...this.rows, ...given.map((nodeRun) => ({ runId: start.run.id, nodeRun }))]
+      this.events = [...this.events, ...(start.events ?? [])]
     }
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, false, now)
     if (signals !== undefined) {
@@ -440,8 +441,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         if (!lists.fits(commit, now)) return new StaleRun({ runId: run.id })
         const known = starts.find((start) => lists.runs.some(({ id }) => id === start.run.id))
         if (known !== undefined) return new StaleRun({ runId: known.run.id })
-        const moves = [credits, ...starts.map((start) => start.credits ?? [])]
-        const problem = ledger.problemOf(run.accountId, moves, now)
+        const problem = ledger.problemOf(commit, now)
         if (problem !== undefined) return problem
         lists.apply(commit, now)
         ledger.move(run.accountId, run.id, credits)

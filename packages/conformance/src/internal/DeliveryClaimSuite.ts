@@ -102,6 +102,21 @@ const outbox = (it: Tests): void => {
     }),
   )
 
+  it.effect("takes in those of a run that the commit starts and that has ended", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      const store = yield* WebhookStore
+      const [run, item] = [samples.run(), samples.run({ status: "COMPLETED" })]
+      const delivery = samples.delivery({ runId: item.id })
+      yield* runs.commit(Samples.newRun(run))
+      const start = { run: item, definition: Samples.definitionFor(item), deliveries: [delivery] }
+      yield* runs.commit(Samples.step(run, {}, { starts: [start] }))
+      assert.isTrue(Option.isSome(yield* store.find(null, delivery.id)))
+      assert.strictEqual((yield* claimOne(delivery.id)).attempt, 1)
+    }),
+  )
+
   it.effect("takes nothing in with a commit that is refused", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make

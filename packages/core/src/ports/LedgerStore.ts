@@ -17,6 +17,7 @@ import type {
   CreditBalance,
 } from "../domain/Grant.ts"
 import type { AccountId } from "../domain/Id.ts"
+import { RunId } from "../domain/Id.ts"
 import type { NumberedEntry } from "../domain/Ledger.ts"
 import type { AuditHead, AuditLine } from "../domain/LedgerCheck.ts"
 import type { Usage, UsageQuery } from "../domain/Usage.ts"
@@ -28,7 +29,12 @@ import type { StorageError } from "./StorageError.ts"
  */
 export class InsufficientCredits extends Schema.TaggedError<InsufficientCredits>()(
   "InsufficientCredits",
-  { required: Schema.Int, available: Schema.Int },
+  {
+    required: Schema.Int,
+    available: Schema.Int,
+    /** The first run that the commit starts and that is not covered; absent: it is the commit's. */
+    runId: Schema.optionalKey(RunId),
+  },
 ) {
   override get message(): string {
     const [required, available] = [toNumber(this.required), toNumber(this.available)]

@@ -72,13 +72,16 @@ export interface SentMessage {
 
 /**
  * A run that a commit of another run starts. It belongs to the same account and has revision 1. It
- * is QUEUED without an owner, so caps hold for it as for every queued run. It has no idempotency
- * key, because the commit that starts it is applied once. It has no condition on its workflow.
+ * is QUEUED without an owner, so caps hold for it as for every queued run. Or it has ended: its
+ * parent has computed it. Then it is stored as by a commit that inserts it, and nobody claims it.
+ * It has no idempotency key, because the commit that starts it is applied once. It has no condition
+ * on its workflow.
  */
-export interface StartedRun extends Pick<RunCommit, "run" | "credits"> {
+export interface StartedRun
+  extends
+    Pick<RunCommit, "run" | "credits">,
+    Partial<Pick<RunCommit, "nodeRuns" | "implied" | "events" | "deliveries">> {
   readonly definition: Definition
-  /** The rows of nodes whose outputs its parent gives. */
-  readonly nodeRuns?: ReadonlyArray<NodeRun> | undefined
 }
 
 /**
@@ -135,9 +138,9 @@ export interface RunCommit {
    */
   readonly deliveries: ReadonlyArray<Delivery>
   /**
-   * Runs to start. They reserve their credits one after the other, after the commit itself. If one
-   * is not covered, or exists already (`StaleRun` names it), nothing of the whole commit is
-   * written.
+   * Runs to start. They move their credits one after the other, after the commit itself. If one
+   * is not covered (`InsufficientCredits` names it), or exists already (`StaleRun` names it),
+   * nothing of the whole commit is written.
    */
   readonly starts?: ReadonlyArray<StartedRun> | undefined
   /**

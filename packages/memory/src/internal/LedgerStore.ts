@@ -13,6 +13,7 @@ import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { usageOf } from "@millrace/core/domain/Usage"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import type { StatementQuery, AuditReader } from "@millrace/core/ports/LedgerStore"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
@@ -58,21 +59,22 @@ export class Books {
     return book
   }
 
-  /** Why an account cannot cover these moves, one after the other; `undefined` if it can. */
-  problemOf(
-    account: AccountId,
-    moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
-    now: Timestamp,
-  ): InsufficientCredits | undefined {
-    if (moves.every(({ length }) => length === 0)) return undefined
+  /** Why the account does not cover a commit, then each run that it starts; `undefined` if so. */
+  problemOf({ credits: own, run, starts = [] }: RunCommit, now: Timestamp) {
+    const account = run.accountId
+    const moves = [{ credits: own, run: undefined }, ...starts]
+    if (moves.every(({ credits = [] }) => credits.length === 0)) return undefined
     const seen = this.bookOf(account)
     const { balance } = Grants.isDue(seen.balance.account, now) ? this.settled(account, now) : seen
     let before = balance.account
-    for (const entries of moves) {
-      const required = Ledger.amountToReserve(entries)
+    for (const { credits = [], run: started } of moves) {
+      const required = Ledger.amountToReserve(credits)
       const available = Ledger.availableOf(before)
-      if (!Ledger.covers(before, required)) return new InsufficientCredits({ required, available })
-      before = Ledger.applied(before, entries)
+      if (!Ledger.covers(before, required)) {
+        const named = started === undefined ? {} : { runId: started.id }
+        return new InsufficientCredits({ required, available, ...named })
+      }
+      before = Ledger.applied(before, credits)
     }
     return undefined
   }

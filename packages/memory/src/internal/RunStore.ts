@@ -158,30 +158,31 @@ class Runs {
     if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
     const known = starts.find((start) => this.entries.has(start.run.id))
     if (known !== undefined) return new StaleRun({ runId: known.run.id })
-    const moves = [credits, ...starts.map((start) => start.credits ?? [])]
-    const problem = this.books.problemOf(run.accountId, moves, now)
+    const problem = this.books.problemOf(commit, now)
     if (problem !== undefined) return problem
     const entry =
       expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(commit)
     if (expected._tag === "New" && expected.idempotencyKey !== undefined) {
       this.idempotencyKeys.take(run, expected.idempotencyKey, now)
     }
-    for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
-    for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
+    for (const row of [...nodeRuns, ...rewritten]) entry.nodeRuns.set(row.nodeId, row)
     for (const event of events) entry.events.push(event)
     this.books.move(run.accountId, run.id, credits)
     this.#triggers.addEnd(entry.run, now)
     this.inboxes.take(run.id, taken)
-    for (const start of starts) this.start(start)
+    for (const start of starts) this.start(start, now)
     for (const { message, runId } of messages) this.send(run.accountId, runId, message, now, false)
     if (signals !== undefined) this.signals.change(entry.run, signals, now)
     return undefined
   }
 
-  start({ credits = [], definition, nodeRuns = [], run }: StartedRun): void {
+  start(started: StartedRun, now: Timestamp): void {
+    const { credits = [], definition, events = [], nodeRuns = [], run } = started
     const entry = this.begin(run, definition)
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
+    entry.events.push(...events)
     this.books.move(run.accountId, run.id, credits)
+    this.#triggers.addEnd(run, now)
   }
 
   /** Appends a message to a run's inbox, and wakes the run. */
@@ -426,6 +427,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
         const refusal = runs.commit(commit, millis)
         if (refusal !== undefined) return refusal
         outbox.insert(commit.deliveries, millis)
+        for (const { deliveries = [] } of commit.starts ?? []) outbox.insert(deliveries, millis)
         return Effect.void
       }),
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),

@@ -5,9 +5,10 @@
  * Guarantees: all of a commit is written, or nothing. A commit locks the credit account first, then
  * what its waits are about, then the rows of all its runs in the order of their ids, so two commits
  * cannot deadlock. The exception is a signal that it passes on to another run; then the database
- * refuses one of the two, and it is tried again. Leaves out: other commits.
+ * refuses one of the two, and it is tried again. However many runs a commit starts, they take a few
+ * statements. Leaves out: other commits.
  */
-import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
 import { StaleRun } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -19,18 +20,20 @@ import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as Signals from "./Signals.ts"
 
+/** How many runs one statement starts at most. */
+const runsPerStatement = 256
+
 /** True for a commit that needs more than one statement. */
 export const hasOutbox = ({ messages = [], signals, starts = [] }: RunCommit): boolean =>
   messages.length > 0 || starts.length > 0 || signals !== undefined
 
-const insertOf = ({ credits = [], definition, nodeRuns = [], run }: StartedRun): RunCommit => ({
-  expected: { _tag: "New", definition },
-  run,
-  nodeRuns,
-  rewritten: [],
+const insertOf = ({ definition, ...started }: StartedRun): RunCommit => ({
+  nodeRuns: [],
   events: [],
-  credits,
   deliveries: [],
+  ...started,
+  expected: { _tag: "New", definition },
+  rewritten: [],
 })
 
 const lock = Effect.fnUntraced(function* (
@@ -48,21 +51,58 @@ const lock = Effect.fnUntraced(function* (
     ON r.id = w.id ORDER BY r.id FOR UPDATE OF r`
 })
 
+type Refusal = StaleRun | InsufficientCredits
+
+/** Applies commits in one statement, or fails with what became of the first that is refused. */
+const apply = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  commits: ReadonlyArray<RunCommit>,
+): Effect.fn.Return<void, Refusal | SqlError> {
+  const outcomes = yield* RunCommits.write({ sql, written: undefined }, commits)
+  for (const [index, { run }] of commits.entries()) {
+    const outcome = outcomes[index]!
+    if (outcome === "stale") return yield* new StaleRun({ runId: run.id })
+    if (outcome !== "applied") return yield* outcome
+  }
+})
+
+/** Starts a run. Of what is not covered, it says which one. */
+const start = (sql: SqlClient, insert: RunCommit) =>
+  Effect.mapError(apply(sql, [insert]), (error) => {
+    if (error._tag !== "InsufficientCredits") return error
+    const { available, required } = error
+    return new InsufficientCredits({ required, available, runId: insert.run.id })
+  })
+
+/**
+ * Starts runs. A statement counts what each of its commits reserves, and not what the same commit
+ * gives back: where it refuses one, each run is started by a statement of its own.
+ */
+const startAll = (
+  sql: SqlClient,
+  inserts: ReadonlyArray<RunCommit>,
+): Effect.Effect<void, Refusal | SqlError> => {
+  const oneByOne = Effect.forEach(inserts, (each) => start(sql, each), { discard: true })
+  if (inserts.length < 2) return oneByOne
+  const parts = Array.from({ length: Math.ceil(inserts.length / runsPerStatement) }, (_, part) =>
+    inserts.slice(part * runsPerStatement, (part + 1) * runsPerStatement),
+  )
+  const together = Effect.forEach(parts, (part) => apply(sql, part), { discard: true })
+  if (!inserts.some(RunCredits.movesCredits)) return together
+  return Effect.catchTag(sql.withTransaction(together), "InsufficientCredits", () => oneByOne)
+}
+
 /** Applies a commit, starts its runs and sends its messages. */
 export const write = (
   sql: SqlClient,
   commit: RunCommit,
-): Effect.Effect<void, StaleRun | InsufficientCredits | SqlError> => {
-  const apply = Effect.fnUntraced(function* (one: RunCommit) {
-    const [outcome] = yield* RunCommits.write({ sql, written: undefined }, [one])
-    if (outcome === "stale") return yield* new StaleRun({ runId: one.run.id })
-    if (outcome !== "applied") return yield* outcome!
-  })
+): Effect.Effect<void, Refusal | SqlError> => {
   const inserts = (commit.starts ?? []).map(insertOf)
   return sql.withTransaction(
     Effect.gen(function* () {
       yield* lock(sql, commit, inserts)
-      for (const one of [commit, ...inserts]) yield* apply(one)
+      yield* apply(sql, [commit])
+      yield* startAll(sql, inserts)
       for (const { message, runId } of commit.messages ?? []) {
         yield* Inboxes.sendWithin(sql, commit.run.accountId, runId, message)
       }

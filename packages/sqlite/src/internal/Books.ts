@@ -17,6 +17,7 @@ import type {
 } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { Connection } from "./SqliteConnection.ts"
 
@@ -117,22 +118,25 @@ export const settled = (db: Connection, account: AccountId, now: Timestamp): Cre
   return { account: next.account, grants: next.grants.filter(({ remaining }) => remaining > 0) }
 }
 
-/** Why an account cannot cover these moves, one after the other; `undefined` if it can. */
+/** Why the account does not cover a commit, then each run that it starts; `undefined` if so. */
 export const problemOf = (
   db: Connection,
-  account: AccountId,
-  moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
+  { credits: own, run: { accountId: account }, starts = [] }: RunCommit,
   now: Timestamp,
 ): InsufficientCredits | undefined => {
-  if (moves.every(({ length }) => length === 0)) return undefined
+  const moves = [{ credits: own, run: undefined }, ...starts]
+  if (moves.every(({ credits = [] }) => credits.length === 0)) return undefined
   const seen = accountOf(db, account)
   if (Grants.isDue(seen, now)) save(db, Grants.settle(balanceOf(db, account), now))
   let before = Grants.isDue(seen, now) ? accountOf(db, account) : seen
-  for (const entries of moves) {
-    const required = Ledger.amountToReserve(entries)
+  for (const { credits = [], run } of moves) {
+    const required = Ledger.amountToReserve(credits)
     const available = Ledger.availableOf(before)
-    if (!Ledger.covers(before, required)) return new InsufficientCredits({ required, available })
-    before = Ledger.applied(before, entries)
+    if (!Ledger.covers(before, required)) {
+      const named = run === undefined ? {} : { runId: run.id }
+      return new InsufficientCredits({ required, available, ...named })
+    }
+    before = Ledger.applied(before, credits)
   }
   return undefined
 }

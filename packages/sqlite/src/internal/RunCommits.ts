@@ -11,7 +11,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { NewWorkflowSignal } from "@millrace/core/domain/WorkflowSignal"
 import { messageOf } from "@millrace/core/domain/WorkflowSignal"
-import type { RunCommit, SendResult, SignalResult } from "@millrace/core/ports/RunStore"
+import type { RunCommit, SendResult, SignalResult, StartedRun } from "@millrace/core/ports/RunStore"
 import { StaleRun } from "@millrace/core/ports/RunStore"
 import * as Books from "./Books.ts"
 import type { Connection } from "./SqliteConnection.ts"
@@ -86,9 +86,12 @@ const begin = (db: Connection, run: Run, { id, ...content }: Definition): number
   return RunRows.insert(db, run)
 }
 
-/** Stores the rows and events of a commit. */
-const append = (db: Connection, number: number, commit: RunCommit): void => {
-  const { events, implied, nodeRuns, rewritten } = commit
+/** Stores the rows and events of a commit, or of a run that it starts. */
+const append = (
+  db: Connection,
+  number: number,
+  { events = [], implied, nodeRuns = [], rewritten = [] }: Partial<RunCommit>,
+): void => {
   for (const row of nodeRuns) RunRows.putNode(db, number, row, implied?.get(row.nodeId))
   for (const row of rewritten) RunRows.putNode(db, number, row, implied?.get(row.nodeId))
   for (const event of events) {
@@ -99,6 +102,15 @@ const append = (db: Connection, number: number, commit: RunCommit): void => {
       JSON.stringify(event),
     )
   }
+}
+
+/** Stores a run that a commit starts. */
+const start = (db: Connection, started: StartedRun, now: Timestamp): void => {
+  const { credits = [], definition, deliveries = [], run } = started
+  append(db, begin(db, run, definition), started)
+  RunEnds.add(db, run, now)
+  Books.move(db, run.accountId, run.id, credits)
+  Deliveries.insert(db, deliveries, now)
 }
 
 /** Applies a commit. Returns why not, if it has written nothing. */
@@ -112,10 +124,9 @@ export const commit = (
   const { accountId } = run
   const known = numberOf(db, given)
   if (known === undefined && !isNew(db, given, now)) return new StaleRun({ runId: run.id })
-  const double = starts.find((start) => isStored(db, start.run.id))
+  const double = starts.find((each) => isStored(db, each.run.id))
   if (double !== undefined) return new StaleRun({ runId: double.run.id })
-  const moves = [credits, ...starts.map((start) => start.credits ?? [])]
-  const problem = Books.problemOf(db, accountId, moves, now)
+  const problem = Books.problemOf(db, given, now)
   if (problem !== undefined) return problem
   if (known !== undefined) RunRows.update(db, known, run, clearsLosses)
   const number = expected._tag === "New" ? begin(db, run, expected.definition) : known!
@@ -127,11 +138,7 @@ export const commit = (
   KeyChanges.addAtEnd(db, run)
   Books.move(db, accountId, run.id, credits)
   Inboxes.take(db, number, taken)
-  for (const start of starts) {
-    const started = begin(db, start.run, start.definition)
-    for (const row of start.nodeRuns ?? []) RunRows.putNode(db, started, row, undefined)
-    Books.move(db, accountId, start.run.id, start.credits ?? [])
-  }
+  for (const each of starts) start(db, each, now)
   for (const { message, runId } of messages) send(db, accountId, runId, message, now, false)
   if (signals !== undefined) {
     Signals.change(withinOf(db, now), run, signals, Inboxes.takeOut(db, number))
