@@ -36,6 +36,23 @@ const faults = {
   "claims ends of runs and loses them": faulty(({ claimDue }) => ({
     claimDue: (claim) => Effect.map(claimDue(claim), (claimed) => ({ ...claimed, ends: [] })),
   })),
+  "tells claims of no pause": faulty(({ claimDue }) => ({
+    claimDue: (claim) => Effect.map(claimDue(claim), (claimed) => ({ ...claimed, pauses: [] })),
+  })),
+  "does not know when a pause began": faulty(({ claimDue }) => ({
+    claimDue: (claim) =>
+      Effect.map(claimDue(claim), ({ pauses, ...claimed }) => ({
+        ...claimed,
+        pauses: pauses.map((pause) => ({ ...pause, since: 0 })),
+      })),
+  })),
+  "does not know when a pause ended": faulty(({ claimDue }) => ({
+    claimDue: (claim) =>
+      Effect.map(claimDue(claim), ({ pauses, ...claimed }) => ({
+        ...claimed,
+        pauses: pauses.filter(({ until }) => until === null),
+      })),
+  })),
   "forgets which run a schedule started last": faulty(({ advance }) => ({
     advance: (all) => advance(all.map(({ lastRunId: _, ...each }) => each)),
   })),

@@ -68,7 +68,7 @@ export const known: ReadonlyArray<string> = `
   upstream url usage use user usual validate validation value variable vault version via view
   viewer viewport virtual wakeups wanted warning watch watchdog watched way web webhook well what
   while whole width widths window wire with withheld within without work worker write writer
-  written wrong xml zoom correlated expired passes
+  written wrong xml zoom correlated expired passes pause
 `
   .trim()
   .split(/\s+/)

@@ -86,6 +86,7 @@ const shared: { readonly [name: string]: string } = {
   Signals: "Signals to workflows: sent in core, and as a store keeps them.",
   SigningSecrets: "The signing secrets of accounts, as a store keeps them.",
   Stores: "All stores of a package, as layers.",
+  TriggerPauses: "The pauses of triggers, as a store keeps them.",
   TriggerStore: "The port of triggers, and each store's own of it.",
   Usage: "What an account's runs have cost: summed up in core, read in postgres.",
   ValueStore: "The port of large values, and each store's own of it.",

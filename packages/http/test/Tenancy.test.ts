@@ -95,6 +95,9 @@ const withoutSlot = [
   "usage.read",
   "workflows.create",
   "workflows.list",
+  "triggers.paused",
+  "triggers.pause",
+  "triggers.resume",
   "deliveries.listAll",
   "deliveries.redeliverFailed",
 ]

@@ -66,6 +66,9 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "triggers.readdress": ({ triggers }, { trigger, workflow }) =>
     triggers.readdress(workflow, trigger),
   "triggers.remove": ({ triggers }, { trigger, workflow }) => triggers.remove(workflow, trigger),
+  "triggers.paused": ({ triggers }) => triggers.paused(),
+  "triggers.pause": ({ triggers }) => triggers.pause(),
+  "triggers.resume": ({ triggers }) => triggers.resume(),
   "runs.list": ({ runs }, { workflow }) => runs.list({ workflowId: workflow }),
   "runs.start": ({ runs }, { workflow: workflowId }) => runs.start({ workflowId }),
   "runs.estimate": ({ runs }, { workflow: workflowId }) => runs.estimate({ workflowId }),

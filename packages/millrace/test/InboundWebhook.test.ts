@@ -292,7 +292,7 @@ describe("A sender", () => {
 })
 
 describe("An address of an inbound webhook", () => {
-  it("is shown once, and is nothing where it is switched off, replaced or wrong", async () => {
+  it("is shown once, and is nothing while off or paused, once replaced, or wrong", async () => {
     const { made, send } = await hooked({ methods: ["GET", "POST"] })
     const found = await engine.triggers.get(workflowId, made.id)
     const listed = await engine.triggers.list(workflowId)
@@ -309,6 +309,11 @@ describe("An address of an inbound webhook", () => {
     expect(off).toEqual([404, '{"error":"There is nothing at this address"}', "unknown_route"])
     expect(await seen("GET")).toEqual(off)
     await engine.triggers.update(workflowId, made.id, { enabled: true })
+    await engine.triggers.pause()
+    expect(await seen()).toEqual(off)
+    expect(await seen("GET")).toEqual(off)
+    await engine.triggers.resume()
+    expect((await seen())[0]).toBe(202)
     const { path } = await engine.triggers.readdress(workflowId, made.id)
     expect(await seen()).toEqual(off)
     expect((await fetch(`${origin}${path}`, { method: "POST" })).status).toBe(202)

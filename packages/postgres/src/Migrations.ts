@@ -29,7 +29,12 @@ import { concurrencyKeys, runOrder } from "./internal/RunOrderTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
-import { runEndTriggers, triggerTables, webhookTriggers } from "./internal/TriggerTables.ts"
+import {
+  runEndTriggers,
+  triggerPauses,
+  triggerTables,
+  webhookTriggers,
+} from "./internal/TriggerTables.ts"
 import { signalTables } from "./internal/SignalTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
@@ -286,6 +291,7 @@ const migrations = {
   "0023_workflow_versions": all(workflowVersionTables),
   "0024_concurrency_keys": all(concurrencyKeys),
   "0025_waiting_times": all(["ALTER TABLE triggers ADD COLUMN waiting_at int8"]),
+  "0026_trigger_pauses": all(triggerPauses),
 }
 
 const table = "millrace_migrations"

@@ -23,6 +23,7 @@ import { epoch } from "@millrace/conformance/Samples"
 import { Cause, Context, Effect, Exit, type Layer, Option } from "effect"
 import { Fleet } from "./Fleet.ts"
 import { brokenFollowingOf, unfollowedOf } from "./FollowRules.ts"
+import type { Pause } from "./SchedulePauses.ts"
 import { brokenScheduleOf, type Era } from "./ScheduleRules.ts"
 import type { PlannedSchedule, ScheduleAction, ScheduleScenario } from "./ScheduleScenario.ts"
 import { diceFor } from "./SimBehavior.ts"
@@ -90,6 +91,7 @@ class SchedulePlay {
   readonly #eras = new Map<TriggerId, Array<Era>>()
   /** The ids of those schedules whose making was answered for, by their places. */
   readonly #ids = new Map<number, TriggerId>()
+  readonly #pauses: Array<Pause> = []
   #isOver = false
   #rounds = 0
 
@@ -160,6 +162,8 @@ class SchedulePlay {
             if (isDone) this.#end(key.id, true)
           }),
         ),
+      pause: (of, at) => Effect.tap(store.pause(of, at), (since) => this.#paused(since)),
+      resume: (of, at) => Effect.tap(store.resume(of, at), () => this.#resumed(at)),
     })
   }
 
@@ -172,6 +176,35 @@ class SchedulePlay {
       if (known === undefined) this.#eras.set(id, [era])
       else known.push(era)
     })
+  }
+
+  #paused(since: number): Effect.Effect<void> {
+    return Effect.sync(() => {
+      if (this.#pauses.at(-1)?.endedAt === Infinity) return
+      this.fleet.say(() => `all triggers are paused since ${since}`)
+      const storedAt = this.fleet.time.now
+      this.#pauses.push({ since, storedAt, until: Infinity, endedAt: Infinity })
+    })
+  }
+
+  #resumed(at: number): Effect.Effect<void> {
+    return Effect.sync(() => {
+      const last = this.#pauses.at(-1)
+      if (last?.endedAt !== Infinity) return
+      this.fleet.say(() => `all triggers are resumed since ${at}`)
+      last.until = at
+      last.endedAt = this.fleet.time.now
+    })
+  }
+
+  /** Pauses or resumes all triggers, and asks again until that is answered. */
+  #pause(slot: number, wanted: boolean): void {
+    const server = this.fleet.near(slot)
+    const again = () => void this.fleet.time.after(500, () => this.#pause(slot, wanted))
+    if (server === undefined) return again()
+    const { pause, resume } = server.triggers!
+    const asked = Effect.exit(wanted ? pause(account) : resume(account))
+    server.run(Effect.map(asked, (exit) => (Exit.isSuccess(exit) ? undefined : again())))
   }
 
   #end(id: TriggerId, isRemoved: boolean): void {
@@ -209,6 +242,12 @@ class SchedulePlay {
       fleet.say(() => `everybody is asleep for ${action.millis} ms`)
       return fleet.time.leap(action.millis)
     }
+    if (action._tag === "PauseAll") {
+      const { millis, server } = action
+      this.#pause(server, true)
+      if (millis !== null) fleet.time.after(millis, () => this.#pause(server, false))
+      return
+    }
     const id = this.#ids.get(action.schedule)
     const triggers = fleet.near(action.server)?.triggers
     if (id === undefined || triggers === undefined) return
@@ -239,6 +278,14 @@ class SchedulePlay {
     if (!isFair) this.fleet.broken ??= `a schedule is accepted: ${what}: ${error.message}`
   }
 
+  /** The triggers that follow runs, as they are now. */
+  #followers(): ReadonlyArray<RunEndTrigger> {
+    const { find } = Context.get(this.fleet.stores, TriggerStore)
+    return followers.map(
+      (key) => Option.getOrThrow(Effect.runSync(Effect.orDie(find(key)))) as RunEndTrigger,
+    )
+  }
+
   /** Looks after what is left. */
   #look(): void {
     this.#rounds += 1
@@ -254,13 +301,14 @@ class SchedulePlay {
       ({ nextAt, waitingAt }) => nextAt === null && waitingAt === null,
     )
     const slackMillis = 2 * setup.latencyMillis
-    const followed = { triggers: followers, runs, slackMillis }
+    const pauses = this.#pauses
+    const followed = { triggers: this.#followers(), runs, pauses, slackMillis }
     const areEnded = runs.every(({ status }) => isTerminal(status))
     const isLast = this.#rounds > roundsAtMost
     if (isDone && areEnded && (isLast || unfollowedOf(followed).length === 0)) {
       this.#isOver = true
       const own = runs.filter((run) => run.workflowId === workflowId)
-      const judged = { eras: this.#eras, schedules, runs: own, isCalm, slackMillis }
+      const judged = { eras: this.#eras, schedules, runs: own, pauses, isCalm, slackMillis }
       fleet.broken = brokenScheduleOf(judged) ?? brokenFollowingOf(followed)
     } else if (isLast) {
       const open = runs.find(({ status }) => !isTerminal(status))

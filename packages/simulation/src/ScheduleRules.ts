@@ -1,11 +1,12 @@
 /**
  * What must hold of schedules, from outside of the engine: which times each of them has, worked out
- * by counting; that each of these has started one run or is recorded as missed, and nothing else
- * has started any.
+ * by counting; that each of these has started one run or is recorded as missed, unless it was due
+ * in a pause of all triggers, and nothing else has started any.
  */
 import type { TriggerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { jitterOf, type Schedule } from "@millrace/core/domain/Trigger"
+import { isDropped, isStopped, mayBeDropped, mayBeGivenUp, type Pause } from "./SchedulePauses.ts"
 
 /** A schedule with the same times since some change, until the next one. */
 export interface Era {
@@ -24,6 +25,7 @@ export interface Judged {
   /** As they are in the end. */
   readonly schedules: ReadonlyMap<TriggerId, Schedule>
   readonly runs: ReadonlyArray<Run>
+  readonly pauses: ReadonlyArray<Pause>
   /** True where nothing went wrong. */
   readonly isCalm: boolean
   /** By how much servers may be mistaken about the time. */
@@ -52,7 +54,7 @@ const brokenRun = (
   run: Run,
   { schedule }: Era,
   times: ReadonlySet<number>,
-  slackMillis: number,
+  { pauses, slackMillis }: Judged,
 ): string | undefined => {
   const at = timeOf(run)
   const what = `${run.id}, of ${at}, made at ${run.createdAt}`
@@ -60,27 +62,34 @@ const brokenRun = (
   const isRight =
     run.source === "schedule" && JSON.stringify(run.values) === JSON.stringify(schedule.values)
   if (!isRight) return `a run says what started it: ${what}`
-  const due = at + jitterOf(schedule) - slackMillis
-  return run.createdAt < due ? `no run is started before its time: ${what}` : undefined
+  const due = at + jitterOf(schedule)
+  if (isStopped(pauses, due)) return `no time of a pause starts a run: ${what}`
+  const isEarly = run.createdAt < due - slackMillis
+  return isEarly ? `no run is started before its time: ${what}` : undefined
 }
 
 /** Each time of the last era has come to something. */
 const brokenTimes = (
-  { isCalm }: Judged,
-  { missedBefore, schedule: { catchUp, id, overlap } }: Era,
+  { isCalm, pauses }: Judged,
+  { missedBefore, schedule }: Era,
   last: Schedule,
   times: ReadonlyArray<number>,
   started: ReadonlySet<number>,
 ): string | undefined => {
+  const { catchUp, id, overlap } = schedule
+  const dueOf = (at: number) => at + jitterOf(schedule)
   const rest = times.filter((at) => !started.has(at))
   const missed = last.missed - missedBefore
   const what = `${id} has missed ${missed}, and started all but ${rest.join(", ")}`
-  if (missed !== rest.length) return `a time starts a run or is recorded as missed: ${what}`
+  const least = rest.filter((at) => !mayBeDropped(pauses, dueOf(at))).length
+  const most = rest.filter((at) => !isDropped(pauses, dueOf(at))).length
+  if (missed < least || missed > most)
+    return `a time starts a run or is recorded as missed: ${what}`
   const mayBeSkipped = overlap === "skip" || overlap === "queue"
   const mustBe = mayBeSkipped ? [] : catchUp === "last" ? times.slice(-1) : times
   const isCaughtUp = isCalm || catchUp !== "none"
-  if (isCaughtUp && mustBe.some((at) => rest.includes(at)))
-    return `what is late is caught up: ${what}`
+  const isMissing = (at: number) => rest.includes(at) && !mayBeGivenUp(pauses, dueOf(at))
+  if (isCaughtUp && mustBe.some(isMissing)) return `what is late is caught up: ${what}`
   const own = times.filter((at) => started.has(at))
   const isNoted = own.length === 0 || last.lastAt === own.at(-1)
   return isNoted ? undefined : `the last time is noted: ${last.lastAt}, not ${own.at(-1)}`
@@ -88,16 +97,17 @@ const brokenTimes = (
 
 /** Where nothing goes wrong, a time of a queue is skipped only while another one waits. */
 const brokenQueue = (
-  { isCalm, slackMillis }: Judged,
-  { schedule: { overlap } }: Era,
+  { isCalm, pauses, slackMillis }: Judged,
+  { schedule }: Era,
   times: ReadonlyArray<number>,
   runs: ReadonlyArray<Run>,
 ): string | undefined => {
-  if (!isCalm || overlap !== "queue") return undefined
+  if (!isCalm || schedule.overlap !== "queue") return undefined
   const started = new Set(runs.map(timeOf))
   const early = times.find(
     (at) =>
       !started.has(at) &&
+      !mayBeGivenUp(pauses, at + jitterOf(schedule)) &&
       !runs.some((run) => timeOf(run) < at && run.createdAt + slackMillis >= at),
   )
   return early === undefined ? undefined : `a time waits if no other one does: ${early}`
@@ -128,7 +138,7 @@ const brokenSchedule = (judged: Judged, eras: ReadonlyArray<Era>): string | unde
   if (twice !== undefined) return `a time starts one run: ${twice.id}`
   const all = new Set(eras.flatMap(timesOf))
   for (const run of sorted) {
-    const broken = brokenRun(run, era, all, slackMillis)
+    const broken = brokenRun(run, era, all, judged)
     if (broken !== undefined) return broken
   }
   const last = schedules.get(id)

@@ -31,6 +31,13 @@ export type ScheduleAction =
       readonly change: "off" | "on" | "remove" | number
     }
   | {
+      /** Pauses all triggers, and resumes them after some time; `null`: they stay paused. */
+      readonly _tag: "PauseAll"
+      readonly at: number
+      readonly server: number
+      readonly millis: number | null
+    }
+  | {
       /** Hits a server in the middle of its so-manieth operation of a kind. */
       readonly _tag: "Strike"
       readonly operation: "claimdue" | "advance" | "commit" | "changetrigger"
@@ -80,7 +87,7 @@ const actionOf = (dice: Dice, schedules: number): ScheduleAction => {
   const at = dice.below(spread)
   const server = dice.below(serverCount)
   const schedule = dice.below(schedules)
-  switch (dice.below(7)) {
+  switch (dice.below(8)) {
     case 0:
       return { _tag: "Hit", at, server, blow: longBlowOf(dice) }
     case 1:
@@ -88,6 +95,10 @@ const actionOf = (dice: Dice, schedules: number): ScheduleAction => {
     case 2: {
       const change = dice.of(["off", "off", "on", "remove", 4, 15] as const)
       return { _tag: "Change", at, server, schedule, change }
+    }
+    case 3: {
+      const millis = dice.of([500, 4_000, 12_000, 30_000, 90_000, null])
+      return { _tag: "PauseAll", at, server, millis }
     }
     default: {
       const operation = dice.of(["claimdue", "advance", "advance", "commit", "commit"] as const)
@@ -111,6 +122,11 @@ export const scheduleScenarioOf = (seed: number): ScheduleScenario => {
   const actions = Array.from({ length: isCalm ? 0 : dice.below(9) }, () =>
     actionOf(dice, schedules.length),
   )
+  // A pause is no fault.
+  if (isCalm && dice.chance(50)) {
+    const at = dice.below(spread)
+    actions.push({ _tag: "PauseAll", at, server: 0, millis: dice.of([500, 7_000, 20_000, null]) })
+  }
   const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
   return { seed, isCalm, setup, schedules, actions, healedAt: spread + 5_000 }
 }

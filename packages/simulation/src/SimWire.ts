@@ -183,6 +183,9 @@ export class Wire {
       claimDue: (claim) => this.#send(machine, { _tag: "ClaimDue" }, triggers.claimDue(claim)),
       advance: (all) => this.#send(machine, { _tag: "Advance", all }, triggers.advance(all)),
       finish: (ends) => change(triggers.finish(ends)),
+      pause: (account, at) => change(triggers.pause(account, at)),
+      resume: (account, at) => change(triggers.resume(account, at)),
+      pausedAt: (account) => read(triggers.pausedAt(account)),
     })
   }
 

@@ -231,6 +231,9 @@ const ofTriggers: Readonly<Record<string, Example>> = {
     response: { ...trigger, enabled: false, nextAt: null, nextTimes: [] },
   },
   "triggers.readdress": { response: webhook },
+  "triggers.paused": { response: { pausedAt: null } },
+  "triggers.pause": { response: { pausedAt: later } },
+  "triggers.resume": { response: { pausedAt: null } },
 }
 
 const ofRuns: Readonly<Record<string, Example>> = {

@@ -40,9 +40,12 @@ export type NewTrigger = NewSchedule | NewInboundWebhook | NewRunEndTrigger
 /** The fields to set of a trigger. */
 export type TriggerChange = Given<typeof Wire.UpdateTrigger.Encoded>
 
+/** Since when all triggers of an account are paused; `null` if they are not. */
+export type TriggerPause = typeof Wire.TriggerPause.Encoded
+
 /**
- * What starts runs of a workflow by itself. Every call takes the workflow's id first. An unknown
- * trigger rejects with `TRIGGER_NOT_FOUND`.
+ * What starts runs of a workflow by itself. A call for one workflow takes its id first. An
+ * unknown trigger rejects with `TRIGGER_NOT_FOUND`.
  */
 export interface Triggers {
   /** The oldest first. */
@@ -86,6 +89,15 @@ export interface Triggers {
   ): Promise<InboundWebhook & { readonly path: string }>
   /** Its runs stay. */
   remove(workflowId: string, triggerId: string, options?: CallOptions): Promise<void>
+  /** Whether the triggers of the account are paused. */
+  paused(options?: CallOptions): Promise<TriggerPause>
+  /**
+   * Pauses all triggers of the account, also those made later. What is due meanwhile starts nothing
+   * later either, and is not counted as missed.
+   */
+  pause(options?: CallOptions): Promise<TriggerPause>
+  /** Resumes them: what is due from now on starts runs. */
+  resume(options?: CallOptions): Promise<TriggerPause>
 }
 
 /** The triggers that a transport reaches. */
@@ -105,5 +117,8 @@ export const makeTriggers = (transport: Transport): Triggers => {
     readdress: (id, triggerId, options) => read("triggers.readdress", { id, triggerId, options }),
     remove: async (id, triggerId, options) =>
       void (await ask("triggers.remove", { id, triggerId, options })),
+    paused: (options) => read("triggers.paused", { options }),
+    pause: (options) => read("triggers.pause", { options }),
+    resume: (options) => read("triggers.resume", { options }),
   }
 }

@@ -174,6 +174,14 @@ export type Trigger = typeof Trigger.Type
 /** The triggers of a workflow. */
 export const Triggers = object("Triggers", { items: Schema.Array(TriggerItem) })
 
+/** Whether the triggers of an account are paused. */
+export const TriggerPause = object("TriggerPause", {
+  pausedAt: Schema.NullOr(Timestamp).annotate({
+    description: "Since when all triggers are paused; null if they are not.",
+  }),
+})
+export type TriggerPause = typeof TriggerPause.Type
+
 const ofAll = {
   values: optional(settings.values, words.values),
   enabled: optional(settings.enabled, words.enabled),

@@ -10,6 +10,7 @@ import {
   InboundWebhook,
   Trigger,
   TriggerParams,
+  TriggerPause,
   Triggers,
   UpdateTrigger,
 } from "./TriggerWire.ts"
@@ -81,10 +82,31 @@ const remove = described(
   }),
 )
 
-/** `/workflows/{id}/triggers`. */
+const paused = described(
+  "Read whether triggers are paused",
+  "All triggers of the account.",
+  HttpApiEndpoint.get("paused", "/triggers/pause", { success: TriggerPause }),
+)
+
+const pause = described(
+  "Pause all triggers",
+  "No trigger of the account starts a run, also none that is made meanwhile. What is due then " +
+    "starts nothing later either, and is not counted as missed; the address of a webhook answers " +
+    "404. Starts that have begun go on for some seconds. Nothing changes if they are paused.",
+  HttpApiEndpoint.post("pause", "/triggers/pause", { success: TriggerPause }),
+)
+
+const resume = described(
+  "Resume all triggers",
+  "What is due from now on starts runs. Triggers that are switched off stay so.",
+  HttpApiEndpoint.post("resume", "/triggers/resume", { success: TriggerPause }),
+)
+
+/** `/workflows/{id}/triggers`, and the switch for all of an account. */
 export class TriggersApi extends HttpApiGroup.make("triggers")
   .add(list, create, get, update, readdress, remove)
   .prefix("/workflows/:id/triggers")
+  .add(paused, pause, resume)
   .annotateMerge(
     titled(
       "Triggers",

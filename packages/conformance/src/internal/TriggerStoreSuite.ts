@@ -365,6 +365,60 @@ const addresses = (it: Tests): void => {
   )
 }
 
+const pauses = (it: Tests): void => {
+  it.effect("says since when the triggers of an account are paused, and of no other", () =>
+    Effect.gen(function* () {
+      const { now, samples, store } = yield* scene
+      const { account, stranger } = samples
+      assert.isNull(yield* store.pausedAt(account))
+      yield* store.resume(account, now)
+      assert.strictEqual(yield* store.pause(account, now), now)
+      assert.strictEqual(yield* store.pause(account, now + 5), now)
+      assert.strictEqual(yield* store.pausedAt(account), now)
+      assert.isNull(yield* store.pausedAt(stranger))
+      yield* store.resume(stranger, now + 6)
+      assert.strictEqual(yield* store.pausedAt(account), now)
+      yield* store.resume(account, now + 7)
+      yield* store.resume(account, now + 8)
+      assert.isNull(yield* store.pausedAt(account))
+      assert.strictEqual(yield* store.pause(account, now + 9), now + 9)
+    }),
+  )
+
+  it.effect("names the pauses of the accounts of what is claimed, also those that are over", () =>
+    Effect.gen(function* () {
+      const { claim, due, now, samples, store } = yield* scene
+      const { account, stranger } = samples
+      const claimed = Effect.gen(function* () {
+        yield* store.insert(due())
+        const found = yield* claim()
+        assert.lengthOf(found.triggers, 1)
+        return found.pauses.filter(({ accountId }) => [account, stranger].includes(accountId))
+      })
+      yield* store.pause(stranger, now)
+      assert.deepStrictEqual(yield* claimed, [])
+      yield* store.pause(account, now)
+      assert.deepStrictEqual(yield* claimed, [{ accountId: account, since: now, until: null }])
+      yield* store.resume(account, now + 5)
+      assert.deepStrictEqual(yield* claimed, [{ accountId: account, since: now, until: now + 5 }])
+    }),
+  )
+
+  it.effect("finds no webhook of an account whose triggers are paused", () =>
+    Effect.gen(function* () {
+      const { now, samples, store, webhook } = yield* scene
+      const one = webhook()
+      yield* store.insert(one)
+      yield* store.pause(samples.stranger, now)
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.some(one))
+      yield* store.pause(samples.account, now)
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.none())
+      yield* store.resume(samples.account, now)
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.some(one))
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const triggerStoreSuite = (it: Tests): void => {
   describe("TriggerStore", () => {
@@ -375,6 +429,9 @@ export const triggerStoreSuite = (it: Tests): void => {
   })
   describe("TriggerStore.findByAddress", () => {
     addresses(it)
+  })
+  describe("TriggerStore.pause", () => {
+    pauses(it)
   })
   describe("TriggerStore.claimDue", () => {
     claims(it)

@@ -103,6 +103,9 @@ const triggers: Members<TriggerStore["Service"]> = {
   claimDue: "method",
   advance: "method",
   finish: "method",
+  pause: "method",
+  resume: "method",
+  pausedAt: "method",
 }
 
 /** A port whose every method fails. */

@@ -19,10 +19,17 @@ import { firstOf, plain } from "../domain/Quote.ts"
 import type { RunEndSettings, RunEndTrigger } from "../domain/RunEndTrigger.ts"
 import { runIdAfter } from "../domain/RunEndTrigger.ts"
 import type { RunRecord } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
 import { neverStarted } from "../domain/TriggerFacts.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
-import type { ClaimedEnd, FinishedEnd, TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
+import type {
+  ClaimedEnd,
+  FinishedEnd,
+  TooManyTriggers,
+  TriggerKey,
+  TriggerPause,
+} from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
@@ -56,8 +63,14 @@ export class RunEndTriggers extends Context.Service<
       key: TriggerKey,
       change: RunEndChange,
     ) => Effect.Effect<RunEndTrigger, Unacceptable | TriggerNotFound>
-    /** Starts the run of a claimed end. `undefined`: the store failed, and it is claimed again. */
-    readonly start: (end: ClaimedEnd) => Effect.Effect<FinishedEnd | undefined>
+    /**
+     * Starts the run of a claimed end, unless all triggers were paused then. `undefined`: the store
+     * failed, and it is claimed again.
+     */
+    readonly start: (
+      end: ClaimedEnd,
+      pause?: TriggerPause,
+    ) => Effect.Effect<FinishedEnd | undefined>
   }
 >()("@millrace/core/engine/RunEndTriggers") {
   static readonly layer: Layer.Layer<
@@ -177,11 +190,20 @@ const endedOf = Effect.fnUntraced(function* (
   return whole
 })
 
+/** Why a time or an end from before a pause of all triggers has started no run. */
+export const pausedBefore = "All triggers were paused before it was started"
+
+/** What becomes of the end of a run during or before a pause, if nobody has started its run. */
+const outcomeOfPause = (at: Timestamp, pause: TriggerPause | undefined): Outcome | undefined => {
+  if (pause === undefined || (pause.until !== null && at > pause.until)) return undefined
+  return at < pause.since ? missed(at, pausedBefore) : { missed: 0 }
+}
+
 /** Starts the run that follows one that has ended. */
 const startAfter = Effect.fnUntraced(function* (
   services: Services,
   end: ClaimedEnd,
-  trigger: RunEndTrigger,
+  { pause, trigger }: { readonly trigger: RunEndTrigger; readonly pause: TriggerPause | undefined },
 ) {
   const { clock, digest, runs, types, workflows } = services
   const { accountId, id: triggerId, into, workflowId } = trigger
@@ -191,6 +213,15 @@ const startAfter = Effect.fnUntraced(function* (
   }
   const { run } = ended
   const at = run.finishedAt ?? run.createdAt
+  const hashed = encoder.encode(`${triggerId} ${run.id}`)
+  const hash = yield* Effect.orDie(digest.digestHex(Digest.sha256, hashed))
+  const lastRunId = runIdAfter(hash, at)
+  const started: Outcome = { missed: 0, lastAt: at, lastRunId }
+  const instead = outcomeOfPause(at, pause)
+  if (instead !== undefined) {
+    const known = yield* services.runStore.find(accountId, lastRunId)
+    return Option.isSome(known) ? started : instead
+  }
   const depth = (run.after?.depth ?? 0) + 1
   if (depth > runsInSequence) {
     const chain = `${runsInSequence} runs have followed each other's ends before it`
@@ -205,16 +236,13 @@ const startAfter = Effect.fnUntraced(function* (
     onSome: (all) => requestFieldsOf(all.nodes, types.all()),
   })
   const values = valuesAfter(trigger, fields, run)
-  const hashed = encoder.encode(`${triggerId} ${run.id}`)
-  const hash = yield* Effect.orDie(digest.digestHex(Digest.sha256, hashed))
-  const lastRunId = runIdAfter(hash, at)
   const after = { runId: run.id, depth }
   const request = { workflowId, values, source: "run_end" as const, triggerId, after }
   const start = runs.startAs(accountId, request, { runId: lastRunId })
   // Without a condition on the trigger, only a run that is known would be stale.
-  const started = yield* Effect.result(Effect.catchTag(start, "StaleRun", Effect.die))
-  if (Result.isSuccess(started)) return { missed: 0 as const, lastAt: at, lastRunId }
-  const { failure } = started
+  const answer = yield* Effect.result(Effect.catchTag(start, "StaleRun", Effect.die))
+  if (Result.isSuccess(answer)) return started
+  const { failure } = answer
   if (failure._tag === "StorageError") return yield* failure
   const why = failure._tag === "InsufficientCredits" ? failure.withoutBalance : failure.message
   return missed(at, why)
@@ -222,12 +250,12 @@ const startAfter = Effect.fnUntraced(function* (
 
 const start =
   (services: Services): RunEndTriggers["Service"]["start"] =>
-  (end) => {
+  (end, pause) => {
     const { fence, runId, trigger, triggerId } = end
     const outcome: Effect.Effect<Outcome, StorageError> =
       trigger === null || !trigger.enabled
         ? Effect.succeed({ missed: 0 })
-        : startAfter(services, end, trigger)
+        : startAfter(services, end, { trigger, pause })
     return outcome.pipe(
       Effect.map((known): FinishedEnd => ({ triggerId, runId, fence, ...known })),
       Effect.catchCause((cause) =>

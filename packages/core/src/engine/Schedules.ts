@@ -20,18 +20,23 @@ import { firstOf } from "../domain/Quote.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { format } from "../domain/Timestamp.ts"
 import type { Schedule } from "../domain/Trigger.ts"
-import { runIdAt } from "../domain/Trigger.ts"
+import { jitterOf, runIdAt } from "../domain/Trigger.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
-import type { ClaimedEnd, TriggerAdvance } from "../ports/TriggerStore.ts"
+import type {
+  ClaimedEnd,
+  ClaimedTriggers,
+  TriggerAdvance,
+  TriggerPause,
+} from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
 import { decideOverlap, runsToCheck } from "./internal/Overlaps.ts"
 import { dueTimesOf } from "./internal/ScheduleTimes.ts"
 import { TakenSchedule } from "./internal/TakenSchedule.ts"
 import type { VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
-import { RunEndTriggers } from "./RunEndTriggers.ts"
+import { pausedBefore, RunEndTriggers } from "./RunEndTriggers.ts"
 import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { Runs, type StartRefusal } from "./Runs.ts"
@@ -121,7 +126,7 @@ const startAt = Effect.fnUntraced(function* (
   return { _tag: "Unknown" }
 })
 
-/** The late times that have a run: whoever started it did not come to note that. */
+/** Those of these times that have a run: whoever started it did not come to note that. */
 const startedOf = Effect.fnUntraced(function* (
   { runStore }: Services,
   { accountId, id }: Schedule,
@@ -142,27 +147,38 @@ const runIdsOf = (
 ) =>
   [...(waitingAt === null ? [] : [waitingAt]), ...started, ...starts].map((at) => runIdAt(id, at))
 
-/** Starts the runs of a trigger that is claimed until `leaseEnd`, by the monotonic clock. */
+/** How a trigger is taken. `leaseEnd` is by the monotonic clock. */
+interface Taking {
+  readonly leaseEnd: number
+  readonly now: Timestamp
+  readonly pause: TriggerPause | undefined
+}
+
+/** Starts the runs of a trigger that is claimed until `leaseEnd`. */
 const take = Effect.fnUntraced(function* (
   services: Services,
-  claimed: Schedule,
-  { leaseEnd, now }: { readonly leaseEnd: number; readonly now: Timestamp },
+  found: Schedule,
+  { leaseEnd, now, pause }: Taking,
 ): Effect.fn.Return<TriggerAdvance, StorageError> {
   // What computes the times does not give way to others.
   yield* Effect.yieldNow
-  const { missed: late, next, starts } = dueTimesOf(services.calendar, claimed, now)
-  const started = yield* startedOf(services, claimed, late)
+  const due = dueTimesOf(services.calendar, found, now, pause)
+  const { missed: late, next, paused, starts, waitingAt } = due
+  const claimed = { ...found, waitingAt }
+  const started = yield* startedOf(services, claimed, [...late, ...paused])
   const taken = new TakenSchedule(claimed, next)
   const lastAt = started.at(-1)
   if (lastAt !== undefined) taken.started(lastAt)
   const missed = late.filter((at) => !started.includes(at))
   if (missed.length > 0) {
-    taken.missed(missed.at(-1)!, tooLate, missed.length)
-    const times = `${missed.length}, the last ${format(missed.at(-1)!)}`
+    const last = missed.at(-1)!
+    const isBeforePause = pause !== undefined && last + jitterOf(found) < pause.since
+    taken.missed(last, isBeforePause ? pausedBefore : tooLate, missed.length)
+    const times = `${missed.length}, the last ${format(last)}`
     yield* Effect.logWarning(`times of trigger ${claimed.id} that were missed: ${times}`)
   }
   const runIds = runIdsOf(claimed, started, starts)
-  const waiting = claimed.waitingAt === null ? [] : [claimed.waitingAt]
+  const waiting = waitingAt === null ? [] : [waitingAt]
   for (const [index, at] of [...waiting, ...starts].entries()) {
     if (taken.waitingAt !== null) {
       taken.missed(at, `Skipped: the time ${format(taken.waitingAt)} was still waiting`)
@@ -183,11 +199,16 @@ const take = Effect.fnUntraced(function* (
 /** Starts the runs that follow these ends, which are claimed until `leaseEnd`. */
 const follow = Effect.fnUntraced(function* (
   { clock, runEnds, store }: Services,
-  ends: ReadonlyArray<ClaimedEnd>,
+  { ends, pauses }: ClaimedTriggers,
   leaseEnd: number,
 ) {
-  const started = (end: ClaimedEnd) =>
-    monotonicMillis(clock) >= leaseEnd ? Effect.undefined : runEnds.start(end)
+  const started = (end: ClaimedEnd) => {
+    if (monotonicMillis(clock) >= leaseEnd) return Effect.undefined
+    return runEnds.start(
+      end,
+      pauses.find(({ accountId }) => accountId === end.trigger?.accountId),
+    )
+  }
   const all = yield* Effect.forEach(ends, (end) => Effect.suspend(() => started(end)), {
     concurrency: triggersAtOnce,
   })
@@ -200,22 +221,21 @@ const look = Effect.fnUntraced(function* (services: Services) {
   const { clock, store } = services
   const leaseEnd = monotonicMillis(clock) + triggerLeaseMillis
   const limit = triggersPerClaim
-  const { ends, nextDueAt, now, triggers } = yield* store.claimDue({
-    limit,
-    leaseMillis: triggerLeaseMillis,
-  })
+  const claimed = yield* store.claimDue({ limit, leaseMillis: triggerLeaseMillis })
+  const { ends, nextDueAt, now, pauses, triggers } = claimed
   const taken = (trigger: Schedule) => {
+    const pause = pauses.find(({ accountId }) => accountId === trigger.accountId)
     const { fence, id, nextAt, waitingAt } = trigger
     const later = { id, fence, nextAt, waitingAt, dueAt: now + triggerLeaseMillis, missed: 0 }
     const what = `could not take trigger ${id}`
-    return take(services, trigger, { leaseEnd, now }).pipe(
+    return take(services, trigger, { leaseEnd, now, pause }).pipe(
       Effect.catch((error) => Effect.as(Effect.logWarning(what, error), later)),
       Effect.catchDefect((defect) => Effect.as(Effect.logError(what, defect), later)),
     )
   }
   const advances = yield* Effect.forEach(triggers, taken, { concurrency: triggersAtOnce })
   if (advances.length > 0) yield* store.advance(advances)
-  yield* follow(services, ends, leaseEnd)
+  yield* follow(services, claimed, leaseEnd)
   const dues = [nextDueAt, ...advances.map(({ dueAt }) => dueAt)].flatMap((due) => due ?? [])
   const isMore = triggers.length === limit || ends.length === limit
   return { now, nextAt: isMore ? now : Math.min(...dues) }

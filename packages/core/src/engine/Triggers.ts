@@ -89,6 +89,16 @@ export class Triggers extends Context.Service<
       account: AccountId,
       workflowId: WorkflowId,
     ) => Effect.Effect<ReadonlyArray<Trigger>, WorkflowNotFound | StorageError>
+    /**
+     * Pauses all triggers of an account: schedules, webhooks and those that follow runs, also those
+     * made later. What is due meanwhile starts nothing, now or later, and counts as no miss. Says
+     * since when they are paused.
+     */
+    readonly pause: (account: AccountId) => Effect.Effect<Timestamp, StorageError>
+    /** Resumes them: what is due from now on starts runs. */
+    readonly resume: (account: AccountId) => Effect.Effect<void, StorageError>
+    /** Since when they are paused; `null` if they are not. */
+    readonly pausedAt: (account: AccountId) => Effect.Effect<Timestamp | null, StorageError>
     /** Has something whenever this process has made or changed a trigger. */
     readonly changes: Queue.Dequeue<void>
   }
@@ -261,5 +271,12 @@ const make = Effect.map(servicesOf, (services) =>
       }
     }),
     list: list(services),
+    pause: Effect.fn("Triggers.pause")((account) =>
+      services.store.pause(account, services.clock.currentTimeMillisUnsafe()),
+    ),
+    resume: Effect.fn("Triggers.resume")((account) =>
+      services.store.resume(account, services.clock.currentTimeMillisUnsafe()),
+    ),
+    pausedAt: services.store.pausedAt,
   }),
 )

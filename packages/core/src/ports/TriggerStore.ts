@@ -41,6 +41,14 @@ export interface ClaimedEnd {
   readonly trigger: RunEndTrigger | null
 }
 
+/** The triggers of an account are paused, or were; the last time that they were. */
+export interface TriggerPause {
+  readonly accountId: AccountId
+  readonly since: Timestamp
+  /** When they were resumed; `null`: they are paused now. */
+  readonly until: Timestamp | null
+}
+
 /** What a claim has taken. */
 export interface ClaimedTriggers {
   /** The time by the store's clock. */
@@ -49,6 +57,8 @@ export interface ClaimedTriggers {
   readonly triggers: ReadonlyArray<Schedule>
   /** The ends that wait, those that were due first first. */
   readonly ends: ReadonlyArray<ClaimedEnd>
+  /** The pauses of the accounts of what is claimed. */
+  readonly pauses: ReadonlyArray<TriggerPause>
   /** When the next of the others is due, later than `now`; `null` if none is. */
   readonly nextDueAt: Timestamp | null
 }
@@ -96,8 +106,8 @@ export class TriggerStore extends Context.Service<
     readonly remove: (key: TriggerKey) => Effect.Effect<boolean, StorageError>
     readonly find: (key: TriggerKey) => Effect.Effect<Option.Option<Trigger>, StorageError>
     /**
-     * The inbound webhook, of any account, whose address has this hash. None: there is none, or it
-     * is switched off.
+     * The inbound webhook, of any account, whose address has this hash. None: there is none, it is
+     * switched off, or the triggers of its account are paused.
      */
     readonly findByAddress: (
       addressHash: string,
@@ -122,5 +132,11 @@ export class TriggerStore extends Context.Service<
      * triggers what became of them.
      */
     readonly finish: (ends: ReadonlyArray<FinishedEnd>) => Effect.Effect<void, StorageError>
+    /** Pauses all triggers of an account, also those made later. Says since when they are. */
+    readonly pause: (account: AccountId, at: Timestamp) => Effect.Effect<Timestamp, StorageError>
+    /** Resumes them. */
+    readonly resume: (account: AccountId, at: Timestamp) => Effect.Effect<void, StorageError>
+    /** Since when they are paused; `null` if they are not. */
+    readonly pausedAt: (account: AccountId) => Effect.Effect<Timestamp | null, StorageError>
   }
 >()("@millrace/core/ports/TriggerStore") {}

@@ -155,6 +155,32 @@ describe("RunEndTriggers", () => {
     }).pipe(Effect.provide(services)),
   )
 
+  it.effect("start nothing for an end in a pause, and miss one that was left before it", () =>
+    Effect.gen(function* () {
+      const { first, trigger, triggers } = yield* scene
+      const run = yield* ended(first.id)
+      const at = run.finishedAt!
+      const start = (since: number, until: number | null) =>
+        triggers.start(endOf(trigger, run.id), { accountId: account, since, until })
+      const why = "All triggers were paused before it was started"
+      assert.deepInclude(yield* start(at + 1, null), {
+        missed: 1,
+        lastMissedAt: at,
+        lastError: why,
+      })
+      for (const until of [null, at, at + 1]) {
+        const done = yield* start(at, until)
+        assert.deepInclude(done, { missed: 0 })
+        assert.notProperty(done, "lastAt")
+      }
+      assert.lengthOf(yield* followers, 0)
+      assert.deepInclude(yield* start(at - 2, at - 1), { missed: 0, lastAt: at })
+      // Whoever claims it a second time does not know that it has its run.
+      assert.deepInclude(yield* start(at - 2, null), { missed: 0, lastAt: at })
+      assert.lengthOf(yield* followers, 1)
+    }).pipe(Effect.provide(services)),
+  )
+
   it.effect("let ten runs follow each other, and say why no more do", () =>
     Effect.gen(function* () {
       const { first, trigger, triggers } = yield* scene

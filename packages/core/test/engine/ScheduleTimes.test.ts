@@ -135,6 +135,23 @@ describe("A schedule", () => {
     assert.strictEqual(jitterOf(trigger()), 0)
   })
 
+  it("drops the times of a pause of all triggers, and misses those left before it", () => {
+    const paused = (since: number, until: number | null, fields: Partial<Schedule> = {}) => {
+      const all = trigger({ catchUp: "all", ...fields })
+      const end = until === null ? null : until * minute
+      const pause = { accountId: all.accountId, since: since * minute, until: end }
+      const { next, waitingAt, ...due } = dueTimesOf(calendar, all, 45 * minute, pause)
+      return [minutes(due.starts), minutes(due.missed), minutes(due.paused), next, waitingAt]
+    }
+    const next = 50 * minute
+    assert.deepStrictEqual(paused(15, null), [[], [10], [20, 30, 40], next, null])
+    assert.deepStrictEqual(paused(20, 30), [[40], [10], [20, 30], next, null])
+    assert.deepStrictEqual(paused(1, 5), [[10, 20, 30, 40], [], [], next, null])
+    const waits = { waitingAt: 5 * minute }
+    assert.deepStrictEqual(paused(15, 25, waits), [[30, 40], [5, 10], [20], next, null])
+    assert.deepStrictEqual(paused(1, 4, waits)[4], 5 * minute)
+  })
+
   it("gives the run of a time one id, with the form of every other", () => {
     const [one, two] = [trigger().id, TriggerId.make("trg_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c08")]
     const time = Date.parse("2026-01-05T08:30:00Z")

@@ -244,6 +244,31 @@ describe("Schedules", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("catch up no time of a pause of all triggers that no process has seen", () =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const one = yield* boot()
+      const schedule = yield* Effect.provide(everyMinute, one.context)
+      yield* Context.get(one.context, Triggers).update(schedule, { catchUp: "all" })
+      yield* one.stop
+      const store = yield* TriggerStore
+      yield* TestClock.adjust("119 seconds")
+      yield* store.pause(account, began + 119_000)
+      yield* TestClock.adjust("70 seconds")
+      yield* store.resume(account, began + 189_000)
+      yield* TestClock.adjust("60 seconds")
+      const other = yield* boot()
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual((yield* startedSince(began)).minutes, [4])
+      const found = yield* Context.get(other.context, Triggers).get(schedule)
+      // Before the pause was a time that nobody has started; it is not caught up, but counted.
+      const lastError = "All triggers were paused before it was started"
+      const missed = { missed: 1, lastMissedAt: began + minute, lastError }
+      assert.deepInclude(found, { ...missed, nextAt: began + 5 * minute })
+      yield* other.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   for (const name of Object.keys(faults)) {
     it.effect(`start one run after an end where a process ${name} any of its writes`, () =>
       atEachWrite(name, ({ one, other, write }) =>

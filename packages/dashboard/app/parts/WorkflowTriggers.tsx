@@ -17,6 +17,7 @@ import { RunEndTable } from "./RunEndTable.tsx"
 import { ScheduleForm } from "./ScheduleForm.tsx"
 import { ScheduleTable } from "./ScheduleTable.tsx"
 import { ShownOnce } from "./ShownOnce.tsx"
+import { TriggerPause } from "./TriggerPause.tsx"
 import { triggersKey } from "./TriggerSwitch.tsx"
 import { WebhookForm } from "./WebhookForm.tsx"
 import { WebhookTable } from "./WebhookTable.tsx"
@@ -53,6 +54,7 @@ export const WorkflowTriggers = ({
           <button type="button" onClick={() => setMaking("run_end")}>
             After a run
           </button>
+          <TriggerPause />
         </p>
       )}
       <Listed

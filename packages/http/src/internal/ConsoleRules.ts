@@ -60,6 +60,9 @@ const ofAccount = {
     update: rule("editor", "workflow", "Changing a trigger"),
     readdress: rule("editor", "workflow", "Giving a webhook a new address"),
     remove: rule("editor", "workflow", "Removing a trigger"),
+    paused: rule("viewer", "any", "Reading whether triggers are paused"),
+    pause: rule("editor", "none", "Pausing all triggers"),
+    resume: rule("editor", "none", "Resuming all triggers"),
   },
   runs: {
     list: rule("viewer", "filter", "Listing runs"),

@@ -129,5 +129,10 @@ export const make = Effect.gen(function* () {
       })),
     remove: ({ account, params }) =>
       Effect.map(triggers.remove(keyOf(account, params)), (value) => ({ value })),
+    paused: ({ account }) =>
+      Effect.map(triggers.pausedAt(account), (pausedAt) => ({ value: { pausedAt } })),
+    pause: ({ account }) =>
+      Effect.map(triggers.pause(account), (pausedAt) => ({ value: { pausedAt } })),
+    resume: ({ account }) => Effect.as(triggers.resume(account), { value: { pausedAt: null } }),
   } satisfies OperationsOf<"triggers">
 })

@@ -5,7 +5,7 @@
  * Guarantees: every method is one synchronous step. Leaves out: an order by due times: a claim
  * looks at every trigger.
  */
-import type { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import type { Run } from "@millrace/core/domain/Run"
@@ -21,6 +21,7 @@ import type {
   TriggerAdvance,
   TriggerClaim,
   TriggerKey,
+  TriggerPause,
 } from "@millrace/core/ports/TriggerStore"
 import { TooManyTriggers } from "@millrace/core/ports/TriggerStore"
 import { Context, Effect, Layer } from "effect"
@@ -54,6 +55,7 @@ export class StoredTriggers extends Context.Service<StoredTriggers, Triggers>()(
 export class Triggers {
   readonly #all = new Map<TriggerId, Trigger>()
   readonly #ends = new Map<string, WaitingEnd>()
+  readonly #pauses = new Map<AccountId, TriggerPause>()
   readonly #workflows: Drawings
 
   constructor(workflows: Drawings) {
@@ -99,7 +101,10 @@ export class Triggers {
   findByAddress(addressHash: string): InboundWebhook | undefined {
     return this.#living().find(
       (each): each is InboundWebhook =>
-        each.type === "webhook" && each.addressHash === addressHash && each.enabled,
+        each.type === "webhook" &&
+        each.addressHash === addressHash &&
+        each.enabled &&
+        this.pausedAt(each.accountId) === null,
     )
   }
 
@@ -124,7 +129,26 @@ export class Triggers {
     later.push(...[...this.#ends.values()].flatMap(({ dueAt }) => (dueAt > now ? [dueAt] : [])))
     const nextDueAt = later.reduce((least, each) => Math.min(least, each), Number.POSITIVE_INFINITY)
     const next = nextDueAt === Number.POSITIVE_INFINITY ? null : nextDueAt
-    return { now, triggers, ends, nextDueAt: next }
+    const accounts = [...triggers, ...ends.map(({ trigger }) => trigger)]
+    const ids = new Set(accounts.flatMap((trigger) => trigger?.accountId ?? []))
+    const pauses = [...ids].flatMap((accountId) => this.#pauses.get(accountId) ?? [])
+    return { now, triggers, ends, pauses, nextDueAt: next }
+  }
+
+  pause(accountId: AccountId, at: Timestamp): Timestamp {
+    const since = this.pausedAt(accountId) ?? at
+    this.#pauses.set(accountId, { accountId, since, until: null })
+    return since
+  }
+
+  resume(accountId: AccountId, at: Timestamp): void {
+    const since = this.pausedAt(accountId)
+    if (since !== null) this.#pauses.set(accountId, { accountId, since, until: at })
+  }
+
+  pausedAt(accountId: AccountId): Timestamp | null {
+    const known = this.#pauses.get(accountId)
+    return known?.until === null ? known.since : null
   }
 
   advance({ missed, ...advance }: TriggerAdvance): void {

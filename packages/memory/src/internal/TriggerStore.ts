@@ -25,6 +25,9 @@ const make = Effect.map(StoredTriggers, (triggers) =>
     advance: (advances) =>
       Effect.sync(() => advances.forEach((advance) => triggers.advance(advance))),
     finish: (ends) => Effect.sync(() => ends.forEach((end) => triggers.finish(end))),
+    pause: (account, at) => Effect.sync(() => triggers.pause(account, at)),
+    resume: (account, at) => Effect.sync(() => triggers.resume(account, at)),
+    pausedAt: (account) => Effect.sync(() => triggers.pausedAt(account)),
   }),
 )
 

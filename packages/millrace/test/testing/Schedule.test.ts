@@ -153,6 +153,35 @@ describe("A schedule", () => {
     expect((await read()).missed).toBe(0)
   })
 
+  it("starts nothing while all triggers are paused, and catches nothing of that up", async () => {
+    const given = { cron: "0 * * * *", catchUp: "all", jitterSeconds: 60 } as const
+    const { engine, made, read, workflowId } = await opened(given)
+    await using _ = engine
+    await engine.clock.advance("90 minutes")
+    expect(await engine.triggers.paused()).toEqual({ pausedAt: null })
+    const since = { pausedAt: "2026-01-01T01:30:00.000Z" }
+    expect(await engine.triggers.pause()).toEqual(since)
+    // Those that are made meanwhile are paused as well.
+    const { id: next } = await engine.workflows.create(
+      engine.workflow("Next").node("c", "constant", { value: 1 }),
+    )
+    await engine.triggers.create(next, { type: "run_end", watch: workflowId })
+    await engine.triggers.create(workflowId, hourly)
+    await engine.runs.start({ workflowId })
+    await engine.clock.advance("1 hour")
+    expect(await engine.triggers.pause()).toEqual(since)
+    await engine.clock.advance("2 hours")
+    expect(await engine.triggers.resume()).toEqual({ pausedAt: null })
+    await engine.clock.advance("10 minutes")
+    expect((await all(engine)).map(({ source }) => source)).toEqual(["schedule", "api"])
+    await engine.clock.advance("30 minutes")
+    const scheduled = await all(engine, { triggerId: made.id })
+    expect(scheduled.map(({ createdAt }) => createdAt.slice(11, 13))).toEqual(["01", "05"])
+    expect(await read()).toMatchObject({ missed: 0, lastAt: "2026-01-01T05:00:00.000Z" })
+    // One run for the schedule that was made meanwhile, and one for each end.
+    expect(await all(engine)).toHaveLength(6)
+  })
+
   it("skips a time while its last run goes on, where it is told to", async () => {
     const { engine, read } = await opened(
       { cron: "0 * * * *", overlap: "skip" },

@@ -20,6 +20,7 @@ import { databasePort } from "./DatabaseError.ts"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
+import * as TriggerPauses from "./TriggerPauses.ts"
 import * as WaitingEnds from "./WaitingEnds.ts"
 
 type Own = Pick<
@@ -137,7 +138,7 @@ SELECT id AS value FROM gone`
 const findStatement = `SELECT ${triggerObject} AS value FROM triggers t WHERE ${isThis}`
 
 const addressStatement = `SELECT ${triggerObject} AS value FROM triggers t
-  WHERE t.address_hash = $1 AND t.enabled`
+  WHERE t.address_hash = $1 AND t.enabled AND ${TriggerPauses.isNotPaused("t.account_id")}`
 
 const listStatement = `SELECT ${triggerObject} AS value FROM triggers t
   WHERE t.workflow_id = $1 AND ${Rows.isOf("t.account_id", "$2")} ORDER BY t.created_at, t.id`
@@ -156,6 +157,7 @@ SELECT json_build_object('now', ${now},
   'triggers', (SELECT coalesce(json_agg(${triggerObject} ORDER BY t.was_due_at, t.id), '[]')
     FROM taken t),
   'ends', ${WaitingEnds.taken(triggerObject)},
+  'pauses', ${TriggerPauses.ofClaimed},
   'nextDueAt', least(${WaitingEnds.nextDueAt},
     (SELECT due_at FROM triggers WHERE due_at > ${now} ORDER BY due_at LIMIT 1))
 ) AS value`
@@ -223,6 +225,7 @@ const make = Effect.gen(function* () {
       ),
     advance: (given) =>
       Effect.asVoid(sql.unsafe(advanceStatement, Rows.parameters(advances, given))),
+    ...TriggerPauses.make(sql),
     finish: (given) =>
       Effect.asVoid(sql.unsafe(WaitingEnds.finish, Rows.parameters(WaitingEnds.finished, given))),
   })

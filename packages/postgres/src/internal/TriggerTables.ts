@@ -58,6 +58,15 @@ export const webhookTriggers: ReadonlyArray<string> = [
     WHERE address_hash IS NOT NULL AND enabled`,
 ]
 
+/** Accounts whose triggers are paused, or were. Servers of the previous version go on. */
+export const triggerPauses: ReadonlyArray<string> = [
+  `CREATE TABLE trigger_pauses (
+    account_id ${id} PRIMARY KEY,
+    paused_at int8 NOT NULL,
+    resumed_at int8
+  )`,
+]
+
 /**
  * A trigger that follows the runs of another workflow, and the ends that wait for such triggers. An
  * end has no foreign key: the statement that ends a run must not fail because a trigger has just

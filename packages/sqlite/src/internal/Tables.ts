@@ -386,6 +386,14 @@ CREATE TABLE key_changes (
 ) STRICT, WITHOUT ROWID;
 `
 
+const triggerPauses = `
+CREATE TABLE trigger_pauses (
+  account_id TEXT PRIMARY KEY,
+  paused_at INTEGER NOT NULL,
+  resumed_at INTEGER
+) STRICT;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -409,6 +417,7 @@ export const versions: ReadonlyArray<string> = [
   openMessages,
   workflowVersions,
   concurrencyKeys,
+  triggerPauses,
 ]
 
 /**

@@ -22,6 +22,7 @@ import { Effect, Layer, Option } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
 import * as RunEnds from "./RunEnds.ts"
+import * as TriggerPauses from "./TriggerPauses.ts"
 import type { Row } from "./TriggerRows.ts"
 import { columns, textOf, triggerOf, triggerWith } from "./TriggerRows.ts"
 import * as Workflows from "./WorkflowRows.ts"
@@ -109,7 +110,9 @@ const replace = (db: Connection, trigger: Trigger): boolean => {
 const findByAddress = (db: Connection, addressHash: string): InboundWebhook | undefined => {
   const statement = `SELECT ${columns} FROM triggers WHERE address_hash = ?`
   const row = db.query<Row>(statement, addressHash).first()
-  return row === undefined ? undefined : (triggerOf(row) as InboundWebhook)
+  const found = row === undefined ? undefined : (triggerOf(row) as InboundWebhook)
+  const isPaused = found !== undefined && TriggerPauses.pausedAt(db, found.accountId) !== null
+  return isPaused ? undefined : found
 }
 
 const claim = (
@@ -137,7 +140,12 @@ const claim = (
     return { ...end, trigger: trigger?.type === "run_end" ? trigger : null }
   })
   const dues = [next?.due_at, RunEnds.nextDueAt(db, now)].flatMap((at) => at ?? [])
-  return { now, triggers, ends, nextDueAt: dues.length === 0 ? null : Math.min(...dues) }
+  const accounts = [...triggers, ...ends.map(({ trigger }) => trigger)]
+  const pauses = TriggerPauses.of(
+    db,
+    accounts.flatMap((trigger) => trigger?.accountId ?? []),
+  )
+  return { now, triggers, ends, pauses, nextDueAt: dues.length === 0 ? null : Math.min(...dues) }
 }
 
 const advance = (db: Connection, { missed, ...given }: TriggerAdvance): void => {
@@ -184,6 +192,9 @@ const make = (db: Connection): TriggerStore["Service"] => {
     list: (account, workflowId) => read("list", () => list(db, account, workflowId)),
     claimDue: (given) => change("claimDue", (now) => claim(db, given, now)),
     advance: (given) => change("advance", () => given.forEach((each) => advance(db, each))),
+    pause: (account, at) => change("pause", () => TriggerPauses.pause(db, account, at)),
+    resume: (account, at) => change("resume", () => TriggerPauses.resume(db, account, at)),
+    pausedAt: (account) => read("pausedAt", () => TriggerPauses.pausedAt(db, account)),
     finish: (given) => change("finish", () => given.forEach((each) => finish(db, each))),
   })
 }

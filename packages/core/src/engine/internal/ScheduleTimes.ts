@@ -6,6 +6,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Schedule, Timing } from "../../domain/Trigger.ts"
 import { jitterOf } from "../../domain/Trigger.ts"
 import type { Calendar } from "../../ports/Calendar.ts"
+import type { TriggerPause } from "../../ports/TriggerStore.ts"
 
 /** What the times of a schedule follow from. */
 export type Timed = Timing & Pick<Schedule, "createdAt">
@@ -56,10 +57,14 @@ const lastTimes = (
 
 /** What to do for a trigger at a moment. */
 export interface DueTimes {
+  /** The time that goes on waiting for the end of a run. */
+  readonly waitingAt: Timestamp | null
   /** The times to start runs for, in order. */
   readonly starts: ReadonlyArray<Timestamp>
-  /** The times that are too late. */
+  /** The times that are too late, or were due before a pause and are not started any more. */
   readonly missed: ReadonlyArray<Timestamp>
+  /** The times of a pause of all triggers, which are not missed. */
+  readonly paused: ReadonlyArray<Timestamp>
   /** The next time; it may be due already. */
   readonly next: Timestamp | null
 }
@@ -82,18 +87,33 @@ const passedTimes = (calendar: Calendar, trigger: Schedule, until: Timestamp) =>
 }
 
 /** Decides what to do for a trigger that is due, by its `catchUp`. */
-export const dueTimesOf = (calendar: Calendar, trigger: Schedule, now: Timestamp): DueTimes => {
-  const until = now - jitterOf(trigger)
-  const { next, times } = passedTimes(calendar, trigger, until)
-  const isLate = (time: Timestamp) => time < until - lateMillis
-  const late = times.filter(isLate)
-  const inTime = times.slice(late.length)
+export const dueTimesOf = (
+  calendar: Calendar,
+  trigger: Schedule,
+  now: Timestamp,
+  pause?: TriggerPause,
+): DueTimes => {
+  const jitter = jitterOf(trigger)
+  const { next, times } = passedTimes(calendar, trigger, now - jitter)
+  const pauseBegin = (pause?.since ?? now) - jitter
+  const pauseEnd = pause === undefined ? Number.NEGATIVE_INFINITY : (pause.until ?? now) - jitter
+  const { waitingAt } = trigger
+  const isGivenUp = waitingAt !== null && waitingAt <= pauseEnd
+  const before = times.filter((time) => time <= pauseEnd && time < pauseBegin)
+  const paused = times.slice(before.length).filter((time) => time <= pauseEnd)
+  const rest = times.slice(before.length + paused.length)
+  const isLate = (time: Timestamp) => time < now - jitter - lateMillis
+  const late = rest.filter(isLate)
+  const inTime = rest.slice(late.length)
   const last = inTime.length === 0 ? late.slice(-1) : []
   const caughtUp = { none: [], last, all: late }[trigger.catchUp]
   const wanted = [...caughtUp, ...inTime]
+  const tooLate = late.slice(0, late.length - caughtUp.length)
   return {
+    waitingAt: isGivenUp ? null : waitingAt,
     starts: wanted.slice(0, startsPerClaim),
-    missed: late.slice(0, late.length - caughtUp.length),
+    missed: [...(isGivenUp ? [waitingAt] : []), ...before, ...tooLate],
+    paused,
     next: wanted[startsPerClaim] ?? next,
   }
 }
