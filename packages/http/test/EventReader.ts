@@ -25,8 +25,10 @@ const parse = (frame: string): Received => {
   }
 }
 
-/** Lets everything happen that does not wait for the clock. */
-const settle = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+/** Lets everything happen that does not wait for the clock: what it sets off has turns of its own. */
+const settle = Effect.promise(async () => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+})
 
 /** A stream that is being read. */
 export class EventReader {

@@ -42,7 +42,8 @@ const shown = (item: Received | undefined): string =>
       ? `page ${item.data.items.map(({ id }: { id: string }) => id).join(" ")}`
       : `${item.event} ${item.data.id} ${item.data.status}`
 
-const next = (reader: EventReader) => reader.next(100, 50)
+/** A look that took long, as the clock moves on here, delays the next one by ten times as much. */
+const next = (reader: EventReader) => reader.next(100, 150)
 
 describe("GET /v1/runs/live", () => {
   it.effect("begins with the page of the listing, then tells of new runs and of changes", () =>
