@@ -25,7 +25,7 @@ const parse = (frame: string): Received => {
   }
 }
 
-/** Lets everything happen that does not wait for the clock: what it sets off has turns of its own. */
+/** Lets all happen that does not wait for the clock: what it sets off has turns of its own. */
 const settle = Effect.promise(async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 })
