@@ -25,7 +25,7 @@ const parse = (frame: string): Received => {
   }
 }
 
-/** Lets all happen that does not wait for the clock: what it sets off has turns of its own. */
+/** Gives what does not wait for the clock a few turns of the loop: it takes several of them. */
 const settle = Effect.promise(async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 })

@@ -118,6 +118,37 @@ export const applied = (account: CreditAccount, entries: ReadonlyArray<Change>):
   return { ...account, metered, posted, reserved }
 }
 
+/** A run, and its changes of the account. */
+interface RunChanges {
+  readonly run: { readonly id: RunId }
+  readonly credits?: ReadonlyArray<Change> | undefined
+}
+
+/** What is not covered, and which run it is of, unless that is the run of the commit. */
+interface Shortfall {
+  readonly required: MicroCredits
+  readonly available: MicroCredits
+  readonly runId?: RunId
+}
+
+/**
+ * What an account does not cover of a commit and the runs that it starts, which move their credits
+ * one after the other; `undefined` if it covers all.
+ */
+export const missingCredits = (
+  account: CreditAccount,
+  { starts = [], ...own }: RunChanges & { readonly starts?: ReadonlyArray<RunChanges> | undefined },
+): Shortfall | undefined => {
+  let before = account
+  for (const [index, { credits = [], run }] of [own, ...starts].entries()) {
+    const [required, available] = [amountToReserve(credits), availableOf(before)]
+    const named = index === 0 ? {} : { runId: run.id }
+    if (!covers(before, required)) return { required, available, ...named }
+    before = applied(before, credits)
+  }
+  return undefined
+}
+
 /** Reserves a run's estimate, with its start. Once per run. */
 export const reserve = (amount: MicroCredits, at: Timestamp): RunEntry => ({
   kind: "reserve",

@@ -8,7 +8,7 @@
  * is due before. Leaves out: which times a schedule has, and what a run gets that follows another.
  */
 import { Clock, Duration, Effect, Layer, Queue, Result } from "effect"
-import type { RunId } from "../domain/Id.ts"
+import type { AccountId, RunId } from "../domain/Id.ts"
 import {
   handlerMessageLength,
   triggerLeaseMillis,
@@ -196,6 +196,12 @@ const take = Effect.fnUntraced(function* (
   return taken.advance(now)
 })
 
+/** The pause of the account of a trigger, which may be gone. */
+const pauseOf = (
+  pauses: ReadonlyArray<TriggerPause>,
+  trigger: { readonly accountId: AccountId } | null,
+): TriggerPause | undefined => pauses.find(({ accountId }) => accountId === trigger?.accountId)
+
 /** Starts the runs that follow these ends, which are claimed until `leaseEnd`. */
 const follow = Effect.fnUntraced(function* (
   { clock, runEnds, store }: Services,
@@ -204,10 +210,7 @@ const follow = Effect.fnUntraced(function* (
 ) {
   const started = (end: ClaimedEnd) => {
     if (monotonicMillis(clock) >= leaseEnd) return Effect.undefined
-    return runEnds.start(
-      end,
-      pauses.find(({ accountId }) => accountId === end.trigger?.accountId),
-    )
+    return runEnds.start(end, pauseOf(pauses, end.trigger))
   }
   const all = yield* Effect.forEach(ends, (end) => Effect.suspend(() => started(end)), {
     concurrency: triggersAtOnce,
@@ -224,7 +227,7 @@ const look = Effect.fnUntraced(function* (services: Services) {
   const claimed = yield* store.claimDue({ limit, leaseMillis: triggerLeaseMillis })
   const { ends, nextDueAt, now, pauses, triggers } = claimed
   const taken = (trigger: Schedule) => {
-    const pause = pauses.find(({ accountId }) => accountId === trigger.accountId)
+    const pause = pauseOf(pauses, trigger)
     const { fence, id, nextAt, waitingAt } = trigger
     const later = { id, fence, nextAt, waitingAt, dueAt: now + triggerLeaseMillis, missed: 0 }
     const what = `could not take trigger ${id}`

@@ -59,24 +59,15 @@ export class Books {
     return book
   }
 
-  /** Why the account does not cover a commit, then each run that it starts; `undefined` if so. */
-  problemOf({ credits: own, run, starts = [] }: RunCommit, now: Timestamp) {
-    const account = run.accountId
-    const moves = [{ credits: own, run: undefined }, ...starts]
-    if (moves.every(({ credits = [] }) => credits.length === 0)) return undefined
-    const seen = this.bookOf(account)
-    const { balance } = Grants.isDue(seen.balance.account, now) ? this.settled(account, now) : seen
-    let before = balance.account
-    for (const { credits = [], run: started } of moves) {
-      const required = Ledger.amountToReserve(credits)
-      const available = Ledger.availableOf(before)
-      if (!Ledger.covers(before, required)) {
-        const named = started === undefined ? {} : { runId: started.id }
-        return new InsufficientCredits({ required, available, ...named })
-      }
-      before = Ledger.applied(before, credits)
-    }
-    return undefined
+  /** Why the account does not cover a commit and the runs that it starts. */
+  problemOf(commit: RunCommit, now: Timestamp): InsufficientCredits | undefined {
+    const { run, starts = [] } = commit
+    if ([commit, ...starts].every(({ credits = [] }) => credits.length === 0)) return undefined
+    const seen = this.bookOf(run.accountId)
+    const isDue = Grants.isDue(seen.balance.account, now)
+    const { balance } = isDue ? this.settled(run.accountId, now) : seen
+    const shortfall = Ledger.missingCredits(balance.account, commit)
+    return shortfall === undefined ? undefined : new InsufficientCredits(shortfall)
   }
 
   /** Applies the entries of a run. */

@@ -85,7 +85,8 @@ export class Triggers {
 
   /** True if there is a trigger with this id and fence. */
   has(id: TriggerId | null, fence: number): boolean {
-    return this.#living().some((each) => each.id === id && each.fence === fence)
+    const known = id === null ? undefined : this.#all.get(id)
+    return known?.fence === fence && this.#hasWorkflows(known)
   }
 
   replace(trigger: Trigger): boolean {

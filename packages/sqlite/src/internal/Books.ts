@@ -118,27 +118,19 @@ export const settled = (db: Connection, account: AccountId, now: Timestamp): Cre
   return { account: next.account, grants: next.grants.filter(({ remaining }) => remaining > 0) }
 }
 
-/** Why the account does not cover a commit, then each run that it starts; `undefined` if so. */
+/** Why the account does not cover a commit and the runs that it starts. */
 export const problemOf = (
   db: Connection,
-  { credits: own, run: { accountId: account }, starts = [] }: RunCommit,
+  commit: RunCommit,
   now: Timestamp,
 ): InsufficientCredits | undefined => {
-  const moves = [{ credits: own, run: undefined }, ...starts]
-  if (moves.every(({ credits = [] }) => credits.length === 0)) return undefined
-  const seen = accountOf(db, account)
-  if (Grants.isDue(seen, now)) save(db, Grants.settle(balanceOf(db, account), now))
-  let before = Grants.isDue(seen, now) ? accountOf(db, account) : seen
-  for (const { credits = [], run } of moves) {
-    const required = Ledger.amountToReserve(credits)
-    const available = Ledger.availableOf(before)
-    if (!Ledger.covers(before, required)) {
-      const named = run === undefined ? {} : { runId: run.id }
-      return new InsufficientCredits({ required, available, ...named })
-    }
-    before = Ledger.applied(before, credits)
-  }
-  return undefined
+  const { run, starts = [] } = commit
+  if ([commit, ...starts].every(({ credits = [] }) => credits.length === 0)) return undefined
+  const seen = accountOf(db, run.accountId)
+  const isDue = Grants.isDue(seen, now)
+  if (isDue) save(db, Grants.settle(balanceOf(db, run.accountId), now))
+  const shortfall = Ledger.missingCredits(isDue ? accountOf(db, run.accountId) : seen, commit)
+  return shortfall === undefined ? undefined : new InsufficientCredits(shortfall)
 }
 
 /** Applies the entries of a run. */

@@ -193,18 +193,6 @@ const suspend: CurrentNode["Service"]["suspend"] = (wait, state, starts = []) =>
   return Effect.die(new Suspension({ ...wait, until }, kept.success, starts))
 }
 
-/** A run that is to start, without secrets. */
-const maskedStart = <A extends Pick<ChildRun, "run" | "nodeRuns">>(
-  start: A,
-  secrets: RunSecrets,
-): A => {
-  const nodeRuns = (start.nodeRuns ?? []).map((row) => ({
-    ...row,
-    output: row.output === null ? null : secrets.json(row.output),
-  }))
-  return { ...start, run: { ...start.run, values: secrets.json(start.run.values) }, nodeRuns }
-}
-
 /** The outcome of an attempt without secrets. */
 const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome => {
   switch (outcome._tag) {
@@ -220,7 +208,14 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
         ...(correlation === undefined ? {} : { correlation: secrets.text(correlation) }),
         ...(filter === undefined ? {} : { filter: secrets.json(filter) }),
       }
-      const children = starts.map((each) => maskedStart(each, secrets))
+      const children = starts.map((each) => {
+        const values = secrets.json(each.run.values)
+        const nodeRuns = (each.nodeRuns ?? []).map((row) => ({
+          ...row,
+          output: row.output === null ? null : secrets.json(row.output),
+        }))
+        return { ...each, run: { ...each.run, values }, nodeRuns }
+      })
       const kept = { state: secrets.json(state), wait: { ...wait, ...name } }
       return { ...outcome, ...kept, starts: children }
     }
