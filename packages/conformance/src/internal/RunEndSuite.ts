@@ -123,6 +123,18 @@ const written = (it: Tests): void => {
     }),
   )
 
+  it.effect("has the end of a run that has ended when the commit of another run starts it", () =>
+    Effect.gen(function* () {
+      const { begun, made, pairs, runs, samples, watched } = yield* scene
+      const one = yield* made()
+      const ended = { status: "COMPLETED" as const, finishedAt: Samples.epoch + 9 }
+      const run = samples.run({ ...ended, workflowId: watched.id })
+      const starts = [{ run, definition: Samples.definitionFor(run) }]
+      yield* runs.commit(Samples.step(yield* begun(), {}, { starts }))
+      assert.deepStrictEqual(yield* pairs, [pairOf(one, run)])
+    }),
+  )
+
   it.effect("has no end of a child, of a single node, of another workflow or account", () =>
     Effect.gen(function* () {
       const { ended, made, pairs, samples, workflow } = yield* scene
