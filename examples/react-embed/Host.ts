@@ -69,7 +69,7 @@ export const startHost = async (port: number) => {
   app.get("/me", (request, response) => void response.json(personOf(request)?.name ?? null))
   const tokenOf = async ({ accountId }: Person) =>
     (await engine.sessions.create({ accountId, role: "editor", expiresIn: "15 minutes" })).token
-  // The one door from the application to the engine: who is signed in here gets a session there.
+  // Who is signed in here gets a session there.
   app.post("/flows-token", (request, response, next) => {
     const person = personOf(request)
     if (person === undefined) return void response.status(401).send("Sign in first")

@@ -99,7 +99,7 @@ export class DeliveryModel {
       entry.standing = Step.changed(entry.standing, change, now)
       const nextAt = entry.standing.dueAt
       if (attempt !== null) entry.log = [...entry.log, { ...attempt, number, nextAt }]
-      if (change.isGone) this.#each(entry, (standing) => Step.dueNow(standing, now))
+      if (change.isGone) this.#each(entry, (standing) => Step.receiverGone(standing, now))
       return true
     }
     const logged = entry.log.find((each) => each.number === number)

@@ -18,7 +18,7 @@ import type { StoreModel } from "./StoreModel.ts"
 import { isOpen } from "./StoreModelRuns.ts"
 
 /** What a commit carries beside the run's row. */
-interface Cargo {
+interface CommitRows {
   readonly nodeRuns: RunCommit["nodeRuns"]
   readonly rewritten: RunCommit["rewritten"]
   readonly events: RunCommit["events"]
@@ -36,12 +36,12 @@ interface Written {
 const hasEvent = ({ status }: NodeRun): boolean => status === "COMPLETED" || status === "FAILED"
 
 /** Rows and events, numbered behind the last event so far. */
-const cargoOf = (
+const rowsOfCommit = (
   run: Run,
   { events, flavor }: Begin | Advance,
   { again, first }: Written,
   before: number,
-): Cargo => {
+): CommitRows => {
   const rows = [...first.toReversed(), ...again].map((id, n) =>
     Cast.nodeRunOf(id, (flavor + n) % 6),
   )
@@ -137,13 +137,13 @@ const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): Run
     ...(isOver ? ending(flavor) : {}),
   })
   const first = definition.nodes.map(({ id }) => id).slice(0, begin.nodes)
-  const { sequence, ...cargo } = cargoOf(run, begin, { first, again: [] }, 0)
+  const { sequence, ...carried } = rowsOfCommit(run, begin, { first, again: [] }, 0)
   const taken = estimate === 0 ? [] : [Ledger.reserve(estimate, Cast.timeOf(6))]
   return {
     expected: { _tag: "New", definition, isCurrent: current !== null },
-    run: { ...run, sequence, actualCredits: costOf(cargo.nodeRuns) },
-    ...cargo,
-    credits: creditsOf(run, cargo.nodeRuns, { held: 0, isBooked: false }, taken),
+    run: { ...run, sequence, actualCredits: costOf(carried.nodeRuns) },
+    ...carried,
+    credits: creditsOf(run, carried.nodeRuns, { held: 0, isBooked: false }, taken),
   }
 }
 
@@ -223,18 +223,23 @@ const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit
   const rest = nodeIds.filter((node) => !fits || rows.every(({ nodeId }) => nodeId !== node.id))
   const first = rest.map((node) => node.id).slice(0, advance.nodes)
   const again = written.map(({ nodeId }) => nodeId).slice(0, advance.rewrites)
-  const { sequence, ...cargo } = cargoOf(run, advance, { first, again }, fits ? run.sequence : 0)
+  const { sequence, ...carried } = rowsOfCommit(
+    run,
+    advance,
+    { first, again },
+    fits ? run.sequence : 0,
+  )
   const expected = { _tag: "Existing", fence, revision } as const
   const held = ledger.heldBy(id)
   const isBooked = run.estimatedCredits > 0 || run.actualCredits > 0 || held > 0
   const { extra } = advance
   const taken = extra === 0 ? [] : [Ledger.extend(extra, revision + 1, Cast.timeOf(6))]
-  const rowsNow = [...cargo.nodeRuns, ...cargo.rewritten]
+  const rowsNow = [...carried.nodeRuns, ...carried.rewritten]
   return {
     expected,
     clearsLosses: advance.nodes > 0,
     run: { ...next, sequence, actualCredits: run.actualCredits + costOf(rowsNow) },
-    ...cargo,
+    ...carried,
     credits: creditsOf(next, rowsNow, { held, isBooked }, taken),
     ...(advance.carried === undefined ? {} : carriedOf(cast, model, next, advance.carried)),
   }

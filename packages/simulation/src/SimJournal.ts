@@ -192,7 +192,7 @@ export class Journal {
       nodeId,
       attempt,
       stage,
-      behavior: calm(current, behaviorOf(this.#seed, this.#mood, part, ports), ports),
+      behavior: allowed(current, behaviorOf(this.#seed, this.#mood, part, ports), ports),
       inputs,
       startedAt: this.#time.now,
       startedLocally: machine.now,
@@ -269,7 +269,7 @@ export const messageOf = ({ attempt, nodeId, stage }: Pick<Call, "attempt" | "no
   `${nodeId} #${attempt}.${stage} has had enough`
 
 /** The ends of a workflow do nothing but their part; some types never wait for anything. */
-const calm = (
+const allowed = (
   { nodeType, values }: CurrentNode["Service"],
   behavior: Behavior,
   ports: ReadonlyArray<string>,

@@ -116,7 +116,7 @@ const storeOf = (lists: Lists, runs: () => ReadonlyArray<Run>): LedgerStore["Ser
     accounts: Effect.sync(() => [
       ...new Set([...lists.entries, ...runs().filter(isCostly)].map((each) => each.accountId)),
     ]),
-    trail: (account, reader) =>
+    audit: (account, reader) =>
       Effect.sync(() => {
         const own = runs().filter(({ accountId }) => accountId === account)
         const read = reader(lists.balance(account))

@@ -107,8 +107,8 @@ const withoutQuarantine = (
     const before = line.slice(0, index).map((each) => each.losses.length)
     return !isFree(losses.length, [...own, ...before])
   })
-  const barred = end < 0 ? [] : line.slice(end)
-  return candidates.filter((each) => !barred.includes(each)).map(({ run }) => run)
+  const quarantined = end < 0 ? [] : line.slice(end)
+  return candidates.filter((each) => !quarantined.includes(each)).map(({ run }) => run)
 }
 
 /** The runs that a claim takes, in its order. */

@@ -1,5 +1,5 @@
 /**
- * The door from the application to the engine: who is signed in here gets a session there.
+ * Who is signed in here gets a session there.
  */
 import { tokenFor } from "../../Automation.ts"
 

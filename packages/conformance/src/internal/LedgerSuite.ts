@@ -429,7 +429,7 @@ const reads = (it: Tests): void => {
       const run = samples.run({ estimatedCredits: 5 })
       yield* outcome(Samples.newRun(run))
       const lines: Array<unknown> = []
-      yield* ledger.trail(account, () => (line) => void lines.push(line))
+      yield* ledger.audit(account, () => (line) => void lines.push(line))
       const { actualCredits, estimatedCredits, id, startAt, status } = run
       const facts = { id, status, estimatedCredits, actualCredits, startAt }
       assert.deepStrictEqual(lines, [{ entry: null, run: facts }])

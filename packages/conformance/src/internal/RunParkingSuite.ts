@@ -309,7 +309,7 @@ const hands = (it: Tests): void => {
   )
 }
 
-const abandons = (it: Tests): void => {
+const requeues = (it: Tests): void => {
   it.effect("parks a due run again that is given back untouched", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -359,8 +359,8 @@ export const runParkingSuite = (it: Tests): void => {
     turns(it)
     races(it)
   })
-  describe("RunStore.takeOver and abandon of parked runs", () => {
+  describe("RunStore.takeOver and requeue of parked runs", () => {
     hands(it)
-    abandons(it)
+    requeues(it)
   })
 }

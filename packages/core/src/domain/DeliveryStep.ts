@@ -53,7 +53,7 @@ export interface DeliveryChange {
   readonly attempts: number
   /** In how many milliseconds it is due again; `null` if it has ended. */
   readonly delayMillis: number | null
-  /** The receiver is gone, so {@link dueNow} holds for the other deliveries of the run. */
+  /** The receiver is gone, so {@link receiverGone} holds for the other deliveries of the run. */
   readonly isGone: boolean
 }
 
@@ -240,5 +240,5 @@ export const redelivered = (standing: DeliveryStanding, now: Timestamp): Deliver
       }
 
 /** The state after the receiver of its run is gone. It is due now, so that it ends soon. */
-export const dueNow = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
+export const receiverGone = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
   standing.dueAt === null || standing.claimedAt !== null ? standing : { ...standing, dueAt: now }

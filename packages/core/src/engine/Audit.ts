@@ -17,7 +17,7 @@ export const auditAccount: (
   function* (account) {
     const ledger = yield* LedgerStore
     let check: LedgerCheck | undefined
-    yield* ledger.trail(account, (head) => {
+    yield* ledger.audit(account, (head) => {
       const reading = new LedgerCheck(head)
       check = reading
       return (line) => reading.read(line)

@@ -41,7 +41,7 @@ const ledger: Members<LedgerStore["Service"]> = {
   statement: "method",
   usage: "method",
   accounts: "effect",
-  trail: "method",
+  audit: "method",
 }
 
 const webhooks: Members<WebhookStore["Service"]> = {

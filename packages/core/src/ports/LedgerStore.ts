@@ -90,6 +90,6 @@ export class LedgerStore extends Context.Service<
      * stored, then its entries in order, each with its run, then the runs that have credits but no
      * entry.
      */
-    readonly trail: (account: AccountId, reader: AuditReader) => Effect.Effect<void, StorageError>
+    readonly audit: (account: AccountId, reader: AuditReader) => Effect.Effect<void, StorageError>
   }
 >()("@millrace/core/ports/LedgerStore") {}

@@ -170,10 +170,11 @@ describe("DeliveryStep.redelivered", () => {
   })
 })
 
-describe("DeliveryStep.dueNow", () => {
+describe("DeliveryStep.receiverGone", () => {
   it("makes due what waits, and nothing that is in somebody's hand or has ended", () => {
     const waiting = record(held, retry)
-    expect(Step.dueNow(waiting, later).dueAt).toBe(later)
-    for (const other of [held, record(held, failed)]) expect(Step.dueNow(other, later)).toBe(other)
+    expect(Step.receiverGone(waiting, later).dueAt).toBe(later)
+    for (const other of [held, record(held, failed)])
+      expect(Step.receiverGone(other, later)).toBe(other)
   })
 })

@@ -304,14 +304,14 @@ class Life {
     }
   }
 
-  trail(): ReadonlyArray<AuditLine> {
+  audit(): ReadonlyArray<AuditLine> {
     return this.entries.map((entry, number) => ({
       entry: { ...entry, number },
       run: this.runs.find(({ facts }) => facts.id === entry.runId)?.facts ?? null,
     }))
   }
 
-  problems(lines = this.trail()): ReadonlyArray<string> {
+  problems(lines = this.audit()): ReadonlyArray<string> {
     const check = new LedgerCheck(this.purse)
     for (const line of lines) check.read(line)
     return check.end().map(({ message }) => message)
@@ -370,7 +370,7 @@ describe("The life of an account", () => {
     [Seed, Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))],
     ([seed, index]) => {
       const life = lifeOf(eventsOf(seed), false)
-      const lines = life.trail()
+      const lines = life.audit()
       const gone = lines.filter(({ entry }) => entry?.runId !== null)[index]
       if (gone === undefined) return
       assert.isNotEmpty(life.problems(lines.filter((line) => line !== gone)))

@@ -26,8 +26,8 @@ const lying = Layer.effect(
   LedgerStore,
   Effect.map(LedgerStore, (ledger) => ({
     ...ledger,
-    trail: (account: AccountId, reader: Parameters<typeof ledger.trail>[1]) =>
-      ledger.trail(account, (head) =>
+    audit: (account: AccountId, reader: Parameters<typeof ledger.audit>[1]) =>
+      ledger.audit(account, (head) =>
         reader({ ...head, account: { ...head.account, posted: head.account.posted + 1 } }),
       ),
   })),

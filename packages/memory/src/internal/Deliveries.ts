@@ -151,7 +151,7 @@ export class Outbox {
     if (attempt !== null) entry.log = [...entry.log, { ...attempt, number, nextAt }]
     if (!change.isGone) return true
     for (const each of this.#siblings(entry)) {
-      this.#write(each, DeliveryStep.dueNow(each.standing, now))
+      this.#write(each, DeliveryStep.receiverGone(each.standing, now))
     }
     return true
   }

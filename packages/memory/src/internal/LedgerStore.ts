@@ -122,7 +122,7 @@ const accountsOf = (books: Books, runs: RunSource): ReadonlyArray<AccountId> => 
   return [...new Set([...books.accounts, ...costly.map(({ accountId }) => accountId)])]
 }
 
-const trail = (books: Books, runs: RunSource, account: AccountId, reader: AuditReader): void => {
+const audit = (books: Books, runs: RunSource, account: AccountId, reader: AuditReader): void => {
   const { entries, balance } = books.bookOf(account)
   const all = new Map<string, Run>(runs.ofAccount(account).map((run) => [run.id, run]))
   const read = reader({ account: balance.account, grants: balance.grants })
@@ -166,6 +166,6 @@ export const make = (books: Books, runs: RunSource): LedgerStore["Service"] => {
     statement: (query) => Effect.sync(() => statementOf(books.bookOf(query.account), query)),
     usage: (query) => Effect.sync(() => usageOf(runs.ofAccount(query.account), query)),
     accounts: Effect.sync(() => accountsOf(books, runs)),
-    trail: (account, reader) => Effect.sync(() => trail(books, runs, account, reader)),
+    audit: (account, reader) => Effect.sync(() => audit(books, runs, account, reader)),
   })
 }

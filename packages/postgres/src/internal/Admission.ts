@@ -38,7 +38,7 @@ const before = `
     CASE WHEN u.minute >= n.millis / 60000 THEN u.minute_used ELSE 0 END AS minute_used,
     greatest(u.day, n.millis / 86400000) AS day,
     CASE WHEN u.day >= n.millis / 86400000 THEN u.day_used ELSE 0 END AS day_used
-  FROM calm
+  FROM durability
   CROSS JOIN (SELECT ${millisOf("now()")} AS millis) n
   CROSS JOIN unnest(${Rows.unseen("$1::bytea[]")}, $2::int4[])
     WITH ORDINALITY AS a (hash, wanted, place)
@@ -70,7 +70,7 @@ const take = `
   RETURNING *`
 
 const statement = `
-WITH calm AS MATERIALIZED (
+WITH durability AS MATERIALIZED (
   SELECT CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END
 ), before AS MATERIALIZED (${before}
 ), used AS (${take}

@@ -133,8 +133,8 @@ WITH said AS MATERIALIZED (
   SET trouble = h.state, begun = h.begun, fence = h.fence, settled_at = ${nowMillis},
     is_gone = h.gone IS NOT NULL
   FROM held h WHERE d.number = h.delivery AND h.state = 'FAILED' AND h.few = 'held'
-), dueNow AS (
-  UPDATE due_deliveries q SET ${DeliverySteps.dueNow} FROM (
+), receiver_gone AS (
+  UPDATE due_deliveries q SET ${DeliverySteps.receiverGone} FROM (
     SELECT q.id FROM held h CROSS JOIN LATERAL (
       SELECT id FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
     ) d CROSS JOIN LATERAL (

@@ -49,7 +49,7 @@ FROM (${DeliveryRows.itemSource(own)}) i`
  * count as having a receiver that is gone.
  */
 const reopened = `
-calm AS (
+receiver_back AS (
   UPDATE deliveries d SET is_gone = false FROM wanted w
   WHERE d.is_gone AND d.run_id = w.run_id AND d.number NOT IN (SELECT number FROM wanted)
 ), again AS (

@@ -16,11 +16,11 @@ export const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <
 export const claimed = `fence = q.fence + 1, begun = q.begun + (q.claimed_at IS NULL)::int4,
     claimed_at = coalesce(q.claimed_at, ${nowMillis}), held_until = ${nowMillis} + $1::int8`
 
-/** The condition of `redelivered` and `dueNow`. */
+/** The condition of `redelivered` and `receiverGone`. */
 export const isNotClaimed = "q.claimed_at IS NULL"
 
 /** `redelivered`, for a delivery that has not ended. */
 export const redelivered = `due_at = ${nowMillis}, earlier = q.begun`
 
-/** `dueNow`. */
-export const dueNow = `due_at = ${nowMillis}`
+/** `receiverGone`. */
+export const receiverGone = `due_at = ${nowMillis}`

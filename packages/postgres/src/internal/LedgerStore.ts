@@ -164,7 +164,7 @@ const lines = Effect.fnUntraced(function* (
   }
 })
 
-const trail = Effect.fnUntraced(function* (
+const audit = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
   reader: AuditReader,
@@ -198,7 +198,7 @@ const make = Effect.gen(function* () {
     statement: (query) => statement(sql, query),
     usage: (query) => usage(sql, query),
     accounts: values<AccountId>(sql, accountsStatement),
-    trail: (account, reader) => alone(trail(sql, account, reader)),
+    audit: (account, reader) => alone(audit(sql, account, reader)),
   })
 })
 

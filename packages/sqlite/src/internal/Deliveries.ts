@@ -275,7 +275,7 @@ export const record = (db: Connection, given: AttemptRecord, now: Timestamp): bo
   if (attempt !== null) log(db, row, { ...attempt, number, nextAt })
   if (!change.isGone) return true
   for (const each of siblingsOf(db, row)) {
-    write(db, each.number, DeliveryStep.dueNow(standingOf(each), now))
+    write(db, each.number, DeliveryStep.receiverGone(standingOf(each), now))
   }
   return true
 }

@@ -92,7 +92,7 @@ const linesRead = 1_000
 const linesStatement = `SELECT number, entry FROM credit_entries
   WHERE account_id = ? AND number > ? ORDER BY number LIMIT ${linesRead}`
 
-const trail = (db: Connection, account: AccountId, reader: AuditReader): void => {
+const audit = (db: Connection, account: AccountId, reader: AuditReader): void => {
   const read = reader(Books.balanceOf(db, account))
   const factsOf = (run: RunId) => {
     const row = db
@@ -142,7 +142,7 @@ const make = (db: Connection): LedgerStore["Service"] => {
         .all()
         .map(({ account }) => account),
     ),
-    trail: (account, reader) => read("trail", () => trail(db, account, reader)),
+    audit: (account, reader) => read("audit", () => audit(db, account, reader)),
   })
 }
 
