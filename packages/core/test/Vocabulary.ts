@@ -9,17 +9,17 @@ export const known: ReadonlyArray<string> = `
   any app append applied apply approval approvals approver approvers argument arranged arrangement
   arranging array arrays arrival arrivals ask asked assemble at audience audit auth authenticator
   authorization authorize autosave available back bad balance banner bar bare base batch beat
-  before begin behind below between beyond bill bindings block board body bookmark books boolean
-  bound bounded bounds box bracketed broad browser bucket build builder builtin busy by bytes
-  cache calendar calendars call caller can cancel cancelation canonical canvas cap carried case
-  catch caught cause certificates change channel character characters charge check checkout
+  before begin behind below between beyond bill bind bindings block board body bookmark books
+  boolean bound bounded bounds box bracketed broad browser bucket build builder builtin busy by
+  bytes cache calendar calendars call caller can cancel cancelation canonical canvas cap carried
+  case catch caught cause certificates change channel character characters charge check checkout
   children choice cidr clause clauses clear client clipboard clock close closed closing code
   collector colors coloured column columns combination command comment compare compile complete
   completion compose compressed computable compute computed concurrency condition config confined
   conflict connect connectable connection console constant content context control controls cookie
-  copied copy count covers crash create credit cron cross css csv curl current cursor custom cycle
-  cycles damaged dashboard data database day deadline dearest decide decision declaration deepest
-  default define delay delegation delegations deliver delivering depth derived describe
+  copied copy cost count covers crash create credit cron cross css csv curl current cursor custom
+  cycle cycles damaged dashboard data database day deadline dearest decide decision declaration
+  deepest default define delay delegation delegations deliver delivering depth derived describe
   description destination detail dev dialog diamond difference digest direct direction discrepancy
   disk distributed docs doctor document domain down drawing drawn due duplicated durably duration
   dynamic each earlier edit editable edited editing editor effect element email empty encode
@@ -63,7 +63,7 @@ export const known: ReadonlyArray<string> = `
   system tab table tabs tagged taken target task tasks telemetry tell template terminal test
   testing text than theme thread thumbnail ticket ticks tidied tidy time timeline timeout timer
   timestamp timezone title tls to token tokens told tolerance tolerated too trace transaction
-  transactional transform transport trial tries turns typed unauthorized unavailable uncapped
+  transactional transform transport trial tries turn turns typed unauthorized unavailable uncapped
   unfinished unit unknown unless unopened unresolvable unseen unsupported unused up update
   upstream url usage use user usual validate validation value variable vault version via view
   viewer viewport virtual wakeups wanted warning watch watchdog watched way web webhook well what

@@ -62,6 +62,7 @@ const current = (
     message,
     suspend: (wait, state, starts) => Effect.die(new Suspension(wait, state, starts)),
     prepareChild: () => Effect.die("a node that starts runs needs an engine"),
+    isTurnOver: false,
     hasBody: false,
     children: () => Effect.die("a node that starts runs needs an engine"),
     approvalLink: () => Effect.die("a node that asks people needs an engine"),

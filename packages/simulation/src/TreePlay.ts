@@ -95,8 +95,8 @@ class TreePlay<S extends Trouble> {
       types: kind.typesOf(seed),
       strikes: strikes.map((strike) => ({ ...strike, operation: "commit" })),
       onCommit: ({ run: { finishedAt, id }, starts = [] }) => {
-        if (finishedAt !== null) this.#history.push({ id, isEnd: true })
         for (const { run } of starts) this.#noteChild(run)
+        if (finishedAt !== null) this.#history.push({ id, isEnd: true })
       },
     })
     const workflows = Context.get(this.fleet.stores, WorkflowStore)
@@ -171,9 +171,10 @@ class TreePlay<S extends Trouble> {
 
   /** A child that waits for a signal gets it, more than once. */
   #noteChild(child: Run): void {
-    const { id } = child
+    const { finishedAt, id } = child
     this.#children.push(id)
     this.#history.push({ id, isEnd: false })
+    if (finishedAt !== null) this.#history.push({ id, isEnd: true })
     const { millis = [], payload = "" } = this.#kind.signalTo(this.#scenario, child) ?? {}
     for (const [slot, each] of millis.entries()) {
       const signal = { id, item: payload }

@@ -124,11 +124,17 @@ export class CurrentNode extends Context.Service<
     ) => Effect.Effect<never>
     /**
      * Checks the start of a child run, as strictly as any other. Nothing is stored: give the result
-     * to `suspend`.
+     * to `suspend`. A run of a body that only computes may have ended already (`finishedAt`): no
+     * message tells of its end.
      */
     readonly prepareChild: (
       request: ChildRequest | BodyRequest,
     ) => Effect.Effect<ChildRun, NodeError>
+    /**
+     * True once so many children have ended at once that they have to be stored before the next one
+     * is prepared: the node suspends itself until now, and goes on then.
+     */
+    readonly isTurnOver: boolean
     /** True for a loop with nodes in its body. */
     readonly hasBody: boolean
     /**

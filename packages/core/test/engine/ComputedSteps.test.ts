@@ -171,7 +171,8 @@ describe("a handler that a step has called", () => {
       const [evaluator, secrets] = [yield* CurrentEvaluator, yield* CurrentSecrets]
       const children = yield* CurrentChildren
       const more = { values: undefined, handlers: new Handlers(), children, links: undefined }
-      const shared = { types, clock, evaluator, secrets, ...more }
+      const computeRun = () => undefined
+      const shared = { types, clock, evaluator, secrets, computeRun, ...more }
       const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
       const { commit } = run.step(2, [run.completes("gate", 2)], { compute })
       assert.strictEqual(commit.run.actualCredits, 3_000_000)

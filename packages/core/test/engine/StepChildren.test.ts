@@ -13,7 +13,7 @@ import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
 import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { assert, describe, it } from "@effect/vitest"
 import { cancel, giveUp } from "../../src/engine/internal/Cancelation.ts"
-import { chain, message, newRun, passed, play, received } from "./PlayedRun.ts"
+import { chain, message, newRun, node, passed, play, received } from "./PlayedRun.ts"
 
 const two = chain("a", "b").nodes
 const day = 86_400_000
@@ -112,6 +112,76 @@ describe("a node that starts runs", () => {
     const ended = played.step(3, [played.completes("b", 3)]).commit.run
     assert.strictEqual(ended.status, "FAILED")
     assert.match(ended.error ?? "", /The credits ran out: the run needed 3 more/)
+  })
+})
+
+/** A child that its parent has computed. */
+const computedOf = (id: string, credits = 0): StartedRun => {
+  const { run, ...child } = childOf(id)
+  const ended = { status: "COMPLETED" as const, finishedAt: 2, actualCredits: credits }
+  return { ...child, run: { ...run, ...ended } }
+}
+
+/** A run in which `a` waits until now, with what it has computed, and in which `b` goes on. */
+const withComputed = (starts: ReadonlyArray<StartedRun>, run: Partial<Run> = {}) => {
+  const played = play(two, [], { run })
+  played.step(1)
+  const wait = { for: childMessage, until: 2 }
+  return { played, step: played.step(2, [played.suspends("a", 2, wait, { starts })]) }
+}
+
+describe("a node that has computed children", () => {
+  it("stores them and waits for none of them, and its run has cost what they have", () => {
+    const losses = [{ runner: "exe_x" as never, lostAt: 1, nodes: [0], cause: "died" as const }]
+    const starts = [computedOf("run_x", 3), computedOf("run_y", 4), childOf("run_z")]
+    const { commit } = withComputed(starts, { childCredits: 1, losses }).step
+    assert.deepStrictEqual(startedBy(commit), idsOf("run_x", "run_y", "run_z"))
+    assert.deepStrictEqual(commit.run.waiting[0]?.children, idsOf("run_z"))
+    assert.strictEqual(commit.run.childCredits, 8)
+    assert.deepStrictEqual([commit.run.losses, commit.clearsLosses], [[], true])
+  })
+
+  it("goes on from there when it is tried again, so that it computes none of them twice", () => {
+    const retry = { attempts: 3, initial: "1 second", jitter: 0 }
+    const nodes = [node("a", "step", {}, { retry }), node("b", "step")]
+    const played = play(nodes, [])
+    played.step(1)
+    const starts = [computedOf("run_x")]
+    played.step(2, [played.suspends("a", 2, { until: 2 }, { starts })])
+    played.step(3, [played.due("a")])
+    played.step(4, [played.fails("a", 4)])
+    const [again] = played.step(2_000, [played.due("a")]).started
+    assert.deepStrictEqual([again?.attempt, again?.state, again?.children], [2, { of: "a" }, []])
+  })
+
+  it("stores those that the account covers, and its run stops", () => {
+    const starts = ["run_w", "run_x", "run_y", "run_z"].map((id) => computedOf(id, 2))
+    const { played, step } = withComputed([...starts, childOf("run_q")])
+    const refusal = (id: string) =>
+      new InsufficientCredits({ available: 0, required: 2, runId: RunId.make(id) })
+    const first = step.otherwise!(refusal("run_z"))
+    assert.deepStrictEqual(startedBy(first.commit), idsOf("run_w", "run_x", "run_y"))
+    assert.strictEqual(first.commit.run.childCredits, 6)
+    // Meanwhile another run of the account has reserved credits.
+    const { commit, started } = first.otherwise!(refusal("run_x"))
+    assert.deepStrictEqual([startedBy(commit), started], [idsOf("run_w"), []])
+    assert.strictEqual(commit.run.childCredits, 2)
+    const ended = played.step(3, [played.completes("b", 3)]).commit.run
+    assert.deepStrictEqual([ended.status, ended.childCredits], ["FAILED", 2])
+  })
+
+  it("starts none in a run that is out of credits, and stores what is covered", () => {
+    const played = play(chain("a", "b", "c").nodes)
+    played.step(1)
+    const wait = { for: childMessage }
+    const first = played.step(2, [played.suspends("a", 2, wait, { starts: [childOf("run_x")] })])
+    first.otherwise!(new InsufficientCredits({ available: 0, required: 3 }))
+    const starts = [computedOf("run_y", 1), childOf("run_z")]
+    const { commit, otherwise } = played.step(3, [played.suspends("b", 3, wait, { starts })])
+    assert.deepStrictEqual(startedBy(commit), idsOf("run_y"))
+    const again = otherwise!(new InsufficientCredits({ available: 0, required: 3 }))
+    assert.deepStrictEqual([startedBy(again.commit), again.otherwise], [[], undefined])
+    assert.strictEqual(again.commit.run.childCredits, 0)
   })
 })
 

@@ -41,6 +41,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     message: undefined,
     suspend: () => Effect.die(new Error("a node on a thread cannot be suspended")),
     prepareChild: () => startsNothing,
+    isTurnOver: false,
     hasBody: false,
     children: () => startsNothing,
     outputOfChild: () => startsNothing,

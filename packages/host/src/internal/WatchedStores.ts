@@ -50,18 +50,26 @@ const trace = (tracer: Tracer.Tracer, run: Run): void => {
   span.end(nanos(run.finishedAt ?? run.createdAt), exitOf(run))
 }
 
-/** What a commit that was stored means. */
-const observe = (telemetry: Context.Context<never>, commit: RunCommit): void => {
-  const { events, expected, run, starts = [] } = commit
-  for (const each of expected._tag === "New" ? [commit, ...starts] : starts) {
-    RunMetrics.countStart(telemetry, each.run)
-  }
+/** What a commit of a run means, or a run that was stored with the commit of its parent. */
+const observeRun = (
+  telemetry: Context.Context<never>,
+  { events = [], run }: Pick<RunCommit, "run"> & Partial<RunCommit>,
+): void => {
   if (events.some(({ type }) => type === "run.started")) {
     RunMetrics.countWait(telemetry, (run.startedAt ?? run.createdAt) - run.createdAt)
   }
   if (!isTerminal(run.status)) return
   RunMetrics.countEnd(telemetry, run)
   trace(Context.get(telemetry, Tracer.Tracer), run)
+}
+
+/** What a commit that was stored means. */
+const observe = (telemetry: Context.Context<never>, commit: RunCommit): void => {
+  const { expected, starts = [] } = commit
+  for (const each of expected._tag === "New" ? [commit, ...starts] : starts) {
+    RunMetrics.countStart(telemetry, each.run)
+  }
+  for (const each of [commit, ...starts]) observeRun(telemetry, each)
 }
 
 /** Tells how many runs wait, as often as numbers are sent. */

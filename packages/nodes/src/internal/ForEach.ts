@@ -3,8 +3,9 @@
  * array, several at the same time.
  *
  * Guarantees: every item has one child run, whatever crashes, and the results have the order of the
- * items. A commit never grows with the number of items. While children execute, the node uses no
- * slot and no memory. Leaves out: trying a failed item again; nodes of the child have retries.
+ * items. A commit never grows with the number of items: those that end at once are stored by turns,
+ * and the node ends when all are stored. While children execute, the node uses no slot and no
+ * memory. Leaves out: trying a failed item again; nodes of the child have retries.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
@@ -17,9 +18,10 @@ import {
 } from "@millrace/core/domain/Limits"
 import { childEndOf, childMessage } from "@millrace/core/domain/Message"
 import type { KnownInputs } from "@millrace/core/domain/NodeType"
+import type { ChildRun } from "@millrace/core/engine/CurrentNode"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Result, Schema } from "effect"
 import { checked, issue } from "./Checked.ts"
 import { sentenceOf, values, workflowId } from "./ChildWorkflow.ts"
 
@@ -29,6 +31,8 @@ type Progress = {
   readonly started: number
   /** How many of them have ended. */
   readonly ended: number
+  /** The item with which the loop fails, once that is stored. */
+  readonly failed?: number
 }
 
 const Name = Schema.String.check(Schema.isMinLength(1))
@@ -115,6 +119,46 @@ const resultsOf = Effect.fnUntraced(function* (onError: "stop" | "continue" | "d
   return results === undefined ? collected : { ...collected, results }
 })
 
+/** Fails the loop with an item that is stored. */
+const failWith = Effect.fnUntraced(function* (index: number) {
+  const node = yield* CurrentNode
+  const [child] = yield* node.children(index - 1)
+  const message = `Item ${index}: ${sentenceOf({ ...child!, runId: child!.id })}`
+  return yield* new NodeError({ message, retryable: false })
+})
+
+/** Starts the children that there is room for, and waits: for one of them, or until now. */
+const goOn = Effect.fnUntraced(function* (
+  before: Progress,
+  { atOnce, isStopping, total }: { atOnce: number; isStopping: boolean; total: number },
+  requestOf: (index: number) => Parameters<CurrentNode["Service"]["prepareChild"]>[0],
+) {
+  const node = yield* CurrentNode
+  const starts: Array<ChildRun> = []
+  let { ended, started } = before
+  const waitUntil = Effect.fnUntraced(function* (until: number | undefined, failed?: number) {
+    const progress: Progress = { started, ended, ...(failed === undefined ? {} : { failed }) }
+    return yield* node.suspend({ for: childMessage, until }, progress, starts)
+  })
+  const now = yield* Clock.currentTimeMillis
+  while (started < total && started - ended < atOnce) {
+    if (node.isTurnOver) return yield* waitUntil(now)
+    const prepared = yield* Effect.result(node.prepareChild(requestOf(started)))
+    if (Result.isFailure(prepared)) {
+      // What was computed before is stored first.
+      if (ended > before.ended) return yield* waitUntil(now)
+      return yield* prepared.failure
+    }
+    const { run } = prepared.success
+    starts.push(prepared.success)
+    started += 1
+    if (run.finishedAt === null) continue
+    ended += 1
+    if (isStopping && run.status !== "COMPLETED") return yield* waitUntil(now, started - 1)
+  }
+  return yield* waitUntil(ended === total ? now : undefined)
+})
+
 /** `for_each`: puts out what its body or the runs of a workflow put out, one for each item. */
 export const forEach = define({
   key: "for_each",
@@ -183,12 +227,14 @@ export const forEach = define({
     Effect.gen(function* () {
       const node = yield* CurrentNode
       const { batch, concurrency = 5, indexAs, itemAs = "item", onError = "stop" } = inputs
+      const isStopping = onError === "stop"
       const end = node.message === undefined ? undefined : childEndOf(node.message)
-      if (end !== undefined && end.status !== "COMPLETED" && onError === "stop") {
+      if (end !== undefined && end.status !== "COMPLETED" && isStopping) {
         const message = `Item ${end.index}: ${sentenceOf(end)}`
         return yield* new NodeError({ message, retryable: false })
       }
       const before = (node.resumed ?? { started: 0, ended: 0 }) as Progress
+      if (before.failed !== undefined) return yield* failWith(before.failed)
       const ended = before.ended + (end === undefined ? 0 : 1)
       const total = Math.ceil(inputs.items.length / (batch ?? 1))
       if (ended === total) return yield* resultsOf(onError)
@@ -196,21 +242,14 @@ export const forEach = define({
         batch === undefined
           ? inputs.items[index]!
           : inputs.items.slice(index * batch, (index + 1) * batch)
-      const until = Math.min(total, ended + concurrency)
-      const starts = []
-      for (let index = before.started; index < until; index++) {
+      const requestOf = (index: number) => {
         const item = itemAt(index)
+        if (node.hasBody) return { body: { item, index }, index }
         const more = indexAs === undefined ? {} : { [indexAs]: index }
-        const child = node.hasBody
-          ? { body: { item, index }, index }
-          : {
-              workflowId: inputs.workflowId!,
-              values: { ...inputs.values, [itemAs]: item, ...more },
-              index,
-            }
-        starts.push(yield* node.prepareChild(child))
+        const given = { ...inputs.values, [itemAs]: item, ...more }
+        return { workflowId: inputs.workflowId!, values: given, index }
       }
-      const progress: Progress = { started: Math.max(before.started, until), ended }
-      return yield* node.suspend({ for: childMessage }, progress, starts)
+      const limits = { atOnce: concurrency, isStopping, total }
+      return yield* goOn({ started: before.started, ended }, limits, requestOf)
     }),
 })

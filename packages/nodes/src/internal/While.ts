@@ -3,21 +3,24 @@
  * they put out.
  *
  * Guarantees: one iteration after the other, each as one child run, whatever crashes; a commit
- * never grows with their number. While one executes, the node uses no slot and no memory. Leaves
- * out: trying a failed iteration again; nodes of the body have retries.
+ * never grows with their number: those that end at once are stored by turns, and the node ends when
+ * all are stored. While one executes, the node uses no slot and no memory. Leaves out: trying a
+ * failed iteration again; nodes of the body have retries.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
 import { defaultIterations, iterationsPerLoop } from "@millrace/core/domain/Limits"
 import { childEndOf, childMessage } from "@millrace/core/domain/Message"
+import type { ChildRun } from "@millrace/core/engine/CurrentNode"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Result, Schema } from "effect"
 import type { Rule } from "@millrace/core/domain/Rule"
 import { compileRule, isHeldBy } from "@millrace/core/domain/Rule"
 import { RuleInput } from "../Rules.ts"
 import { sentenceOf } from "./ChildWorkflow.ts"
 import type { Job } from "@millrace/core/domain/Work"
+import type { ComputePermit } from "./ComputePermit.ts"
 import { carriedOut } from "./ComputePermit.ts"
 
 const noBody = "nodes have to lie in the loop: their parentId names it"
@@ -27,11 +30,34 @@ const holds = (rule: Rule, value: JsonValue) =>
     return yield* isHeldBy(compileRule(rule), value, work)
   })
 
-/** Begins an iteration, and waits for its end. */
-const iterate = Effect.fnUntraced(function* (index: number, last: JsonValue) {
+/** The last iteration that was started. */
+type Progress = { readonly index: number }
+
+/** Begins iterations: until one does not end at once, or those that have are to be stored. */
+const iterate = Effect.fnUntraced(function* (
+  first: number,
+  input: JsonValue,
+  goesOn: (index: number, output: JsonValue) => Effect.Effect<boolean, NodeError, ComputePermit>,
+) {
   const node = yield* CurrentNode
-  const child = yield* node.prepareChild({ body: { last, index }, index })
-  return yield* node.suspend({ for: childMessage }, null, [child])
+  const starts: Array<ChildRun> = []
+  let [index, last] = [first, input]
+  let isOpen = false
+  while (!isOpen) {
+    const prepared = yield* Effect.result(node.prepareChild({ body: { last, index }, index }))
+    if (Result.isFailure(prepared) && starts.length === 0) return yield* prepared.failure
+    if (Result.isFailure(prepared)) break
+    const { run } = prepared.success
+    starts.push(prepared.success)
+    index += 1
+    isOpen = run.finishedAt === null
+    if (run.status !== "COMPLETED" || node.isTurnOver) break
+    last = yield* node.outputOfChild(run)
+    if (!(yield* goesOn(index, last))) break
+  }
+  const progress: Progress = { index: index - 1 }
+  const until = isOpen ? undefined : yield* Clock.currentTimeMillis
+  return yield* node.suspend({ for: childMessage, until }, progress, starts)
 })
 
 /** `while`: puts out what the last iteration of its body did. */
@@ -73,17 +99,20 @@ export const whileLoop = define({
   run: ({ input = null, maxIterations = defaultIterations, until }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
+      const goesOn = (index: number, output: JsonValue) =>
+        Effect.map(holds(until, output), (isDone) => !isDone && index < maxIterations)
       const end = node.message === undefined ? undefined : childEndOf(node.message)
-      if (end === undefined) return yield* iterate(0, input)
-      if (end.status !== "COMPLETED") {
-        const message = `Iteration ${end.index}: ${sentenceOf(end)}`
+      const known = end?.index ?? (node.resumed as Progress | null | undefined)?.index
+      if (known === undefined) return yield* iterate(0, input, goesOn)
+      const [child] = yield* node.children(known - 1)
+      if (child!.status !== "COMPLETED") {
+        const message = `Iteration ${known}: ${sentenceOf({ ...child!, runId: child!.id })}`
         return yield* new NodeError({ message, retryable: false })
       }
-      const [child] = yield* node.children(end.index - 1)
       const output = yield* node.outputOfChild(child!)
-      const iterations = end.index + 1
+      const iterations = known + 1
       if (yield* holds(until, output)) return { output, iterations }
-      if (iterations < maxIterations) return yield* iterate(iterations, output)
+      if (iterations < maxIterations) return yield* iterate(iterations, output, goesOn)
       const message = `The rule of "until" does not hold after ${iterations} iterations`
       return yield* new NodeError({ message, retryable: false })
     }),

@@ -31,12 +31,14 @@ import type { Evaluator } from "../../ports/Evaluator.ts"
 import { copyOutput, checkOutput, problemOfSize, without } from "./Output.ts"
 import type { OutputCopy } from "./Output.ts"
 import { linkOf, type ApprovalLinks } from "./ApprovalTokens.ts"
-import type { ChildSource, Loop } from "./ChildSource.ts"
+import type { BodyRun, ChildSource, Loop } from "./ChildSource.ts"
+import { queuedOf } from "./ChildSource.ts"
 import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
 import type { Ready } from "./RunState.ts"
 import type { RunValues } from "./RunValues.ts"
 import { mostBytesPerCharacter } from "./RunValues.ts"
+import { Turn } from "./Turn.ts"
 
 /** What every end of an attempt tells. */
 interface Ended {
@@ -83,6 +85,8 @@ export interface AttemptRequest {
   readonly children: ChildSource
   /** The body of the node, if it is a loop with one, and what that uses of other nodes. */
   readonly loop: Loop | undefined
+  /** Computes a run of that body, if it ends at once. */
+  readonly computeBody: (child: BodyRun) => ChildRun | undefined
   /** The workflows that the run's graph calls. */
   readonly workflows: CalledWorkflows | undefined
   /** How the node comes by links for people; `undefined` if nobody makes any. */
@@ -175,10 +179,9 @@ const stateOf = (state: Json): Result.Result<Json, string> =>
   })
 
 const problemOfStarts = (wait: Wait, starts: ReadonlyArray<ChildRun>): string | undefined => {
-  if (starts.length > childrenAtOnce) {
-    return `it starts ${starts.length} runs; the limit is ${childrenAtOnce}`
-  }
-  const isHeard = starts.length === 0 || wait.for === childMessage
+  const { length } = starts.filter(({ run }) => run.finishedAt === null)
+  if (length > childrenAtOnce) return `it starts ${length} runs; the limit is ${childrenAtOnce}`
+  const isHeard = length === 0 || wait.for === childMessage
   return isHeard ? undefined : `it starts runs and does not wait for ${quoted(childMessage)}`
 }
 
@@ -191,6 +194,19 @@ const suspend: CurrentNode["Service"]["suspend"] = (wait, state, starts = []) =>
   }
   const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
   return Effect.die(new Suspension({ ...wait, until }, kept.success, starts))
+}
+
+/** A child of an attempt without secrets in what it is given. */
+const maskedStart = <A extends Pick<ChildRun, "run" | "nodeRuns">>(
+  child: A,
+  secrets: RunSecrets,
+) => {
+  const values = secrets.json(child.run.values)
+  const nodeRuns = (child.nodeRuns ?? []).map((row) => ({
+    ...row,
+    output: row.output === null ? null : secrets.json(row.output),
+  }))
+  return { ...child, run: { ...child.run, values }, nodeRuns }
 }
 
 /** The outcome of an attempt without secrets. */
@@ -208,14 +224,7 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
         ...(correlation === undefined ? {} : { correlation: secrets.text(correlation) }),
         ...(filter === undefined ? {} : { filter: secrets.json(filter) }),
       }
-      const children = starts.map((each) => {
-        const values = secrets.json(each.run.values)
-        const nodeRuns = (each.nodeRuns ?? []).map((row) => ({
-          ...row,
-          output: row.output === null ? null : secrets.json(row.output),
-        }))
-        return { ...each, run: { ...each.run, values }, nodeRuns }
-      })
+      const children = starts.map((each) => maskedStart(each, secrets))
       const kept = { state: secrets.json(state), wait: { ...wait, ...name } }
       return { ...outcome, ...kept, starts: children }
     }
@@ -232,6 +241,7 @@ export class Attempt {
   readonly #now: () => Timestamp
   readonly #log: NodeLog
   readonly #current: CurrentNode["Service"]
+  readonly #turn: Turn
   #charged: MicroCredits | null = null
   #given: Given | undefined
 
@@ -240,6 +250,7 @@ export class Attempt {
     this.#request = request
     this.#now = () => clock.currentTimeMillisUnsafe()
     this.#log = new NodeLog(request, this.#now)
+    this.#turn = new Turn(request.limits, this.#now)
     this.#current = this.#currentOf(request)
   }
 
@@ -348,7 +359,11 @@ export class Attempt {
 
   #currentOf(request: AttemptRequest) {
     const { attempt, children, links, message, node, run, secrets, state, watched } = request
+    const turn = this.#turn
     return CurrentNode.of({
+      get isTurnOver() {
+        return turn.isOver
+      },
       get confined() {
         return secrets?.confined ?? []
       },
@@ -366,7 +381,7 @@ export class Attempt {
       suspend,
       prepareChild: (child) =>
         "body" in child
-          ? this.#prepareBody(child)
+          ? this.#startBody(child)
           : children.prepare(run, node.id, child, request.workflows),
       hasBody: this.#request.loop !== undefined,
       children: (after) => children.listed(run, node.id, after),
@@ -381,15 +396,29 @@ export class Attempt {
     })
   }
 
-  /** Prepares a run of the body; what is given to it is read once, and whole. */
-  #prepareBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
+  /** Prepares a run of the body, and computes it if it ends at once. */
+  #startBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
+    const { computeBody, secrets } = this.#request
+    return Effect.map(this.#prepareBody(request), (prepared) => {
+      const child = secrets === undefined ? prepared : maskedStart(prepared, secrets)
+      this.#turn.begin()
+      const computed = computeBody(child)
+      if (computed === undefined) return queuedOf(child)
+      this.#turn.add(computed)
+      return computed
+    })
+  }
+
+  /** What is given to a run of the body is read once, and whole. */
+  #prepareBody(request: BodyRequest): Effect.Effect<BodyRun, NodeError> {
     const { children, loop, run, values } = this.#request
+    const sofar = { ...run, childCredits: run.childCredits + this.#turn.credits }
     if (loop === undefined) {
       return Effect.fail(new NodeError({ message: "it has no body", retryable: false }))
     }
     const read = values === undefined ? Effect.succeed(loop.given) : values.whole(loop.given)
     return Effect.flatMap(read, (given) =>
-      children.prepareBody(run, { ...loop, given: given as PinnedOutputs }, request),
+      children.prepareBody(sofar, { ...loop, given: given as PinnedOutputs }, request),
     )
   }
 

@@ -77,6 +77,10 @@ export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
   return { entries: [...entries, Ledger.voidRest(held, now)], held: 0 }
 }
 
+/** What a run has cost, with its children that have ended. */
+export const costOf = ({ actualCredits, childCredits }: Run): MicroCredits =>
+  actualCredits + childCredits
+
 /** What the nodes in progress are expected to cost yet. */
 export const expectedOf = ({
   definition,

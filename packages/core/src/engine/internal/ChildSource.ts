@@ -22,6 +22,7 @@ import type {
   ParentRun,
   PinnedOutputs,
   Run,
+  RunRecord,
 } from "../../domain/Run.ts"
 import { notStarted } from "../../domain/Run.ts"
 import { webhookOfChildren } from "../../domain/Webhook.ts"
@@ -36,6 +37,7 @@ import type { BodyRequest, ChildRequest, ChildRun } from "../CurrentNode.ts"
 import { NodeError } from "../CurrentNode.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { Ids } from "../Ids.ts"
+import { costOf } from "./Billing.ts"
 import { isWorkflowId } from "./Called.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import { CurrentValues } from "./CurrentValues.ts"
@@ -56,12 +58,12 @@ export interface ChildSource {
     request: ChildRequest,
     frozen: CalledWorkflows | undefined,
   ) => Effect.Effect<ChildRun, NodeError>
-  /** The same for a child that executes the body of a loop of this run. */
+  /** The same for a child that executes the body of a loop of this run, before its first commit. */
   readonly prepareBody: (
     run: Run,
     loop: Loop,
     request: BodyRequest,
-  ) => Effect.Effect<ChildRun, NodeError>
+  ) => Effect.Effect<BodyRun, NodeError>
   /** The next children that a node of this run has started, after an index, by index. */
   readonly listed: (
     run: Run,
@@ -79,6 +81,26 @@ export interface Loop {
   readonly body: Body
   /** What nodes outside of the body have put out, whole, as far as the body uses it. */
   readonly given: PinnedOutputs
+}
+
+/** A run of the body of a loop that is not stored yet. */
+export interface BodyRun extends RunRecord {
+  readonly body: ReadyBody
+}
+
+/** A body that can be executed. */
+export interface ReadyBody extends Pick<Plan, "definition" | "graph"> {
+  readonly compiled: Graph
+  /** True if all of its nodes may be computed within a turn of the loop. */
+  readonly isPlain: boolean
+  /** Mutable: how many of its runs, one after the other, did not end when they were computed. */
+  vain: number
+}
+
+/** The same run, to be claimed by whoever has room for it. */
+export const queuedOf = ({ definition, nodeRuns, run }: BodyRun): ChildRun => {
+  const commit = new CommitBuilder(run, run.createdAt).commit()
+  return { run: commit.run, credits: commit.credits ?? [], definition, nodeRuns }
 }
 
 const refusal = (message: string): NodeError => new NodeError({ message, retryable: false })
@@ -136,8 +158,8 @@ const checkCost = (
 }
 
 /** What the run and its children may still cost; `undefined` if it has no limit of its own. */
-const leftOf = ({ actualCredits, childCredits, maxCredits }: Run): number | undefined =>
-  maxCredits === null ? undefined : Math.max(0, maxCredits - actualCredits - childCredits)
+const leftOf = (run: Run): number | undefined =>
+  run.maxCredits === null ? undefined : Math.max(0, run.maxCredits - costOf(run))
 
 const servicesOf = Effect.all({
   runs: RunStore,
@@ -220,8 +242,12 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     return { run: commit.run, credits: commit.credits ?? [], definition }
   })
 
-/** A body that can be executed: its graph, and what its nodes are expected to cost. */
-type ReadyBody = Pick<Plan, "definition" | "graph"> & { readonly compiled: Graph }
+/**
+ * True for a body whose nodes reach nothing outside, and need neither secrets nor JavaScript. What
+ * is given to it has no effects any more.
+ */
+const isPlain = ({ hasScripts, nodes, secrets }: Graph): boolean =>
+  !hasScripts && secrets.length === 0 && nodes.every(({ type }) => type.effects === "none")
 
 /** Bodies that were started before, by the body of a compiled graph. */
 const readyBodies = new WeakMap<Body, ReadyBody>()
@@ -240,7 +266,7 @@ const readyBody = (
   }
   const compiled = graph.success
   const definition = { ...drawn, nodes: frozenNodes(compiled) }
-  const ready = { definition, graph, compiled }
+  const ready = { definition, graph, compiled, isPlain: isPlain(compiled), vain: 0 }
   readyBodies.set(body, ready)
   return Result.succeed(ready)
 }
@@ -313,9 +339,8 @@ const prepareBody = (services: Services): ChildSource["prepareBody"] =>
       estimatedCredits: estimate,
       maxCredits: maxCredits ?? null,
     }
-    const commit = new CommitBuilder(child, createdAt).commit()
     const nodeRuns = givenRowsOf(made, run.id, createdAt)
-    return { run: commit.run, credits: commit.credits ?? [], definition, nodeRuns }
+    return { run: child, definition, nodeRuns, body: ready.success }
   })
 
 /** True for a child that would get its key only when its parent has ended, which waits for it. */

@@ -30,7 +30,7 @@ import type {
   WaitsChanged,
 } from "../../ports/RunStore.ts"
 import type { Charge } from "./Billing.ts"
-import { billOf, heldBefore, reservesEstimate } from "./Billing.ts"
+import { billOf, costOf, heldBefore, reservesEstimate } from "./Billing.ts"
 
 /** The parts of a node run that a change sets; the rest comes from the graph. */
 export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
@@ -133,19 +133,33 @@ export class CommitBuilder {
     this.#run.losses = []
   }
 
-  /** A node starts runs, whose parent is this run. */
+  /** A node starts runs, whose parent is this run; of some it knows the ends already. */
   start(children: ReadonlyArray<StartedRun>): void {
-    this.#starts.push(...children)
+    for (const child of children) {
+      this.#starts.push(child)
+      if (child.run.finishedAt === null) continue
+      this.#run.childCredits += costOf(child.run)
+      this.#run.losses = []
+    }
   }
 
-  /** True if the commit starts runs. */
-  get hasStarts(): boolean {
-    return this.#starts.length > 0
+  /** The runs that the commit starts. */
+  get starts(): ReadonlyArray<StartedRun> {
+    return this.#starts
   }
 
-  /** The runs that nodes wanted to start are not started. */
-  withoutStarts(): void {
-    this.#starts.length = 0
+  /**
+   * Of the runs that nodes start, only those that have ended are started; if a run is named, only
+   * those before it.
+   */
+  keepEndedStarts(until?: RunId): void {
+    const all = this.#starts.splice(0)
+    const end = until === undefined ? all.length : all.findIndex(({ run }) => run.id === until)
+    for (const [index, child] of all.entries()) {
+      if (child.run.finishedAt === null) continue
+      if (index < end) this.#starts.push(child)
+      else this.#run.childCredits -= costOf(child.run)
+    }
   }
 
   /** Nobody waits for these children any more, so they are canceled. */
@@ -233,7 +247,7 @@ export class CommitBuilder {
 
   /** What the run has cost with this, and its children that have ended. */
   get cost(): MicroCredits {
-    return this.#run.actualCredits + this.#run.childCredits
+    return costOf(this.#run)
   }
 
   /** How much more must be reserved for the cost so far and for `expected`. */

@@ -6,29 +6,9 @@
  * that another process ended.
  */
 import type { AccountId, RunId } from "../../domain/Id.ts"
-import type { Json } from "../../domain/Json.ts"
 import { endedRunsKept, endedRunsSize } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
-
-/** What a run, and a node run, takes in memory beside the values in it. */
-const [runSize, nodeRunSize] = [1_000, 500]
-
-/** Adds up the characters of values, until there are more than `most`. */
-const sizeOf = (roots: ReadonlyArray<unknown>, most: number): number => {
-  const values: Array<unknown> = [...roots]
-  let size = 0
-  while (values.length > 0 && size <= most) {
-    const value = values.pop() as Json | undefined
-    if (typeof value === "string") size += value.length
-    else if (typeof value === "object" && value !== null) {
-      for (const key of Object.keys(value)) {
-        size += key.length + 8
-        values.push((value as Record<string, unknown>)[key])
-      }
-    }
-  }
-  return size
-}
+import { sizeOf } from "./RecordSize.ts"
 
 /**
  * Runs in the order of their ends, in two halves: when the newer one is full, the older one is
@@ -49,23 +29,15 @@ export class EndedRuns {
 
   /** Keeps a run that has ended, unless it takes more than a tenth of the room. */
   keep(record: RunRecord): void {
-    const { nodeRuns, run } = record
-    const own = runSize + nodeRuns.length * nodeRunSize
-    const most = endedRunsSize / 10 - own
-    const values = nodeRuns.flatMap(({ error, input, logs, output }) => [
-      input,
-      output,
-      logs,
-      error,
-    ])
-    const size = sizeOf([run.values, run.output, run.inputOverrides, run.viewport, ...values], most)
+    const most = endedRunsSize / 10
+    const size = sizeOf(record, most)
     if (size > most) return
-    this.#size += own + size
+    this.#size += size
     if (this.#newer.size >= endedRunsKept / 2 || this.#size > endedRunsSize / 2) {
       this.#older = this.#newer
       this.#newer = new Map()
-      this.#size = own + size
+      this.#size = size
     }
-    this.#newer.set(run.id, record)
+    this.#newer.set(record.run.id, record)
   }
 }

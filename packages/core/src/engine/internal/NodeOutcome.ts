@@ -153,11 +153,13 @@ const fail = (
   if (retried === true) {
     const { retry } = node.policy
     const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
-    // A message is taken once, so whoever took it keeps it, and what it had left behind.
+    // A message is taken once, and a child is started once. So whoever took a message or has
+    // started children keeps them, and what it had left behind.
     const { children, message, state } = started
     const heard = children === undefined ? {} : { children }
-    const kept = message === undefined ? {} : { message, state: state!, ...heard }
-    if (message === undefined) change.cancelChildren(children)
+    const taken = message === undefined ? {} : { message }
+    const isBare = message === undefined && children === undefined
+    const kept = isBare ? {} : { state: state!, ...taken, ...heard }
     const next = { attempt: attempt + 1, due: at + pause, ...kept }
     return wait(progress, change, started, outcome, next)
   }
@@ -233,8 +235,10 @@ const end = (
         ...(correlation === undefined ? {} : { correlation }),
         ...(filter === undefined ? {} : { filter }),
       }
-      const children = [...(started.children ?? []), ...starts.map(({ run }) => run.id)]
-      const more = children.length === 0 ? {} : { children }
+      const open = starts.filter(({ run }) => run.finishedAt === null)
+      const children = [...(started.children ?? []), ...open.map(({ run }) => run.id)]
+      const hasStarted = started.children !== undefined || starts.length > 0
+      const more = hasStarted ? { children } : {}
       change.start(starts)
       const next = { attempt, due: until, ...named, state, ...more }
       return wait(progress, change, started, outcome, next)

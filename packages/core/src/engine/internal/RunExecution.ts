@@ -17,9 +17,10 @@ import type { SecretSource } from "../CurrentSecrets.ts"
 import type { ApprovalLinks } from "./ApprovalTokens.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import { givenTo } from "../../graph/internal/LoopBody.ts"
-import type { ChildSource, Loop } from "./ChildSource.ts"
+import type { BodyRun, ChildSource, Loop } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
+import type { StartedRun } from "../../ports/RunStore.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
@@ -27,7 +28,7 @@ import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import { inSpan } from "./NodeSpan.ts"
 import { RunSecrets } from "./RunSecrets.ts"
-import type { RunState, Started } from "./RunState.ts"
+import type { Environment, RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
 import { RunValues } from "./RunValues.ts"
 import type { Signal, Step } from "./Step.ts"
@@ -35,13 +36,19 @@ import type { Signal, Step } from "./Step.ts"
 /** What the executions of a process share. */
 export interface Shared {
   readonly types: NodeTypes["Service"]
-  readonly handlers: Handlers
+  readonly handlers: Pick<Handlers, "begin" | "enter" | "leave" | "end" | "forget">
   readonly clock: Clock.Clock
   readonly evaluator: Evaluator
   readonly secrets: SecretSource
   readonly values: ValueSource | undefined
   readonly children: ChildSource
   readonly links: ApprovalLinks | undefined
+  /** Computes a run of the body of a loop, if it ends at once. */
+  readonly computeRun: (
+    shared: Shared,
+    child: BodyRun,
+    environment: Environment,
+  ) => StartedRun | undefined
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -278,6 +285,7 @@ export class RunExecution {
       evaluator,
       children,
       loop: this.#loopOf(node),
+      computeBody: this.#computeBody,
       workflows: definition.settings.workflows,
       links,
       secrets: this.#secrets,
@@ -318,6 +326,12 @@ export class RunExecution {
     const body = graph.bodies.get(id)
     if (body === undefined) return undefined
     return { definition, body, given: givenTo(body, graph.indexOf, frontier) }
+  }
+
+  readonly #computeBody = (child: BodyRun): StartedRun | undefined => {
+    const { limits, random } = this.progress
+    const now = this.#shared.clock.currentTimeMillisUnsafe()
+    return this.#shared.computeRun(this.#shared, child, { limits, now, random })
   }
 
   #fork<A>(effect: Effect.Effect<A>): Fiber.Fiber<A> {

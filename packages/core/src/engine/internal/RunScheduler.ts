@@ -27,6 +27,7 @@ import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
+import { computeRun } from "./ComputedRun.ts"
 import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
 import { parkAfterMillis, takeUp } from "./FirstStep.ts"
@@ -136,7 +137,8 @@ export class RunScheduler {
     const values = Context.get(context, CurrentValues)
     const children = Context.get(context, CurrentChildren)
     const links = Context.get(context, CurrentApprovalLinks)
-    this.#shared = { types, handlers, clock, evaluator, secrets, values, children, links }
+    const given = { types, handlers, clock, evaluator, secrets, values, children, links }
+    this.#shared = { ...given, computeRun }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }
@@ -308,9 +310,10 @@ export class RunScheduler {
   }
 
   /** Whoever has room may execute the runs that a step has started, woken or made way for. */
-  #announce({ commit: { messages, run, signals, starts } }: Step): void {
+  #announce({ commit: { messages, run, signals, starts = [] } }: Step): void {
     const givesKey = run.concurrencyKey !== null && run.finishedAt !== null
-    const isMore = messages !== undefined || starts !== undefined || signals !== undefined
+    const startsAny = starts.some((each) => each.run.finishedAt === null)
+    const isMore = messages !== undefined || startsAny || signals !== undefined
     if (givesKey || isMore) this.#fork(this.#look)
   }
 

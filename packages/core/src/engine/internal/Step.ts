@@ -5,13 +5,13 @@
  * Guarantees: pure, so that a step is the same live and after a crash; nothing is started twice.
  * Leaves out: committing, calling handlers, and telling the time.
  */
-import { Duration, Result } from "effect"
+import { Duration } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
+import type { RunId } from "../../domain/Id.ts"
 import type { Message } from "../../domain/Message.ts"
-import { childEndOf } from "../../domain/Message.ts"
 import type { WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import { endsWait, isCorrelated, signalWaitsOf } from "../../domain/WorkflowSignal.ts"
+import { isCorrelated, signalWaitsOf } from "../../domain/WorkflowSignal.ts"
 import { hasResponse, responseOf, resultOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { RunCommit } from "../../ports/RunStore.ts"
@@ -19,7 +19,7 @@ import type { AttemptOutcome } from "./Attempt.ts"
 import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Compute, Computed } from "./ComputedNodes.ts"
-import { beginOf, computeNodes, isComputable, nothingComputed } from "./ComputedNodes.ts"
+import { beginOf, computeNodes, nothingComputed } from "./ComputedNodes.ts"
 import type { RunState, Started } from "./RunState.ts"
 import {
   activeOf,
@@ -29,10 +29,10 @@ import {
   isHalted,
   isListening,
   nextDue,
-  readyOf,
   receive,
 } from "./RunState.ts"
-import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
+import { cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
+import { bind, deliver, endWaits, firstEndedBy, take } from "./Waits.ts"
 
 /**
  * What can move a run: an attempt ended, a node has waited until its time, messages came, or the
@@ -86,90 +86,6 @@ const errorOf = (failures: RunState["failures"]): string | null => {
   const more = failures.length - 1
   const rest = more === 0 ? "" : more === 1 ? " (and 1 more node)" : ` (and ${more} more nodes)`
   return `Node "${first.node.id}" failed: ${first.error}${rest}`
-}
-
-/** Binds a node's inputs: it becomes ready, or fails for want of exactly one value at a port. */
-const bind = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
-  const ready = readyOf(progress, index, now)
-  if (Result.isSuccess(ready)) {
-    if (isComputable(progress, ready.success)) progress.computable.push(ready.success)
-    else progress.ready.push(ready.success)
-    return
-  }
-  finishNode(progress, change, progress.graph.nodes[index]!, {
-    status: "FAILED",
-    attempt: 0,
-    input: null,
-    output: null,
-    logs: null,
-    error: ready.failure,
-    credits: 0,
-    startedAt: null,
-    finishedAt: now,
-  })
-}
-
-/** Ends the wait of a node: it needs a slot now. */
-const wake = (
-  progress: RunState,
-  change: CommitBuilder,
-  waiting: WaitingNode,
-  now: Timestamp,
-): void => {
-  progress.waiting.delete(waiting.ordinal)
-  progress.again.set(waiting.ordinal, activeOf(waiting))
-  bind(progress, change, waiting.ordinal, now)
-}
-
-/** True if this message ends the wait. A message that came too late does not. */
-const isEndedBy = (wait: WaitingNode, message: Message): boolean => {
-  if (message.at > wait.due || !endsWait(wait, message)) return false
-  const end = childEndOf(message)
-  return end === undefined || wait.children?.some((id) => id === end.runId) === true
-}
-
-/** Of the waits that this message would end, that of the node that comes first in the run. */
-const firstEndedBy = (waits: Iterable<WaitingNode>, message: Message): WaitingNode | undefined => {
-  let first: WaitingNode | undefined
-  for (const wait of waits) {
-    const isFirst = first === undefined || wait.ordinal < first.ordinal
-    if (isFirst && isEndedBy(wait, message)) first = wait
-  }
-  return first
-}
-
-const take = (progress: RunState, change: CommitBuilder, ordinal: number, message: Message) => {
-  progress.held.set(message.number, message)
-  change.take(message, progress.graph.nodes[ordinal]!)
-}
-
-/** Gives each message that nobody has taken to a node that waits for it. */
-const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
-  progress.inbox = progress.inbox.filter((message) => {
-    const wait = firstEndedBy(progress.waiting.values(), message)
-    if (wait === undefined) return true
-    take(progress, change, wait.ordinal, message)
-    wake(progress, change, endedBy(wait, message), now)
-    return false
-  })
-}
-
-/** Ends waits by messages, and by their times where no message has; gives the latter. */
-const endWaits = (
-  progress: RunState,
-  change: CommitBuilder,
-  signals: ReadonlyArray<Signal>,
-  now: Timestamp,
-): StepDecision["missed"] => {
-  if (!isHalted(progress)) deliver(progress, change, now)
-  const missed: Array<WaitingNode> = []
-  for (const signal of signals) {
-    const wait = signal._tag === "Due" ? progress.waiting.get(signal.index) : undefined
-    if (wait === undefined) continue
-    wake(progress, change, wait, now)
-    if (wait.for !== undefined) missed.push(wait)
-  }
-  return missed
 }
 
 /** Decides all that the finished nodes release, until nothing more follows. */
@@ -381,6 +297,31 @@ const finishStep = (
 }
 
 /**
+ * Finishes a step of a run whose credits ran out: nothing more is started. What was computed of
+ * children is paid for like any other work that was done, as far as the account covers it.
+ */
+const finishExhausted = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+  uncovered?: RunId,
+): Step => {
+  change.keepEndedStarts(uncovered)
+  const { run } = progress
+  const spare = change.fork()
+  const step = finishStep(progress, change, now, options, decided)
+  if (spare.starts.length === 0) return step
+  const otherwise = ({ runId }: InsufficientCredits): Step => {
+    progress.run = run
+    const first = runId ?? spare.starts[0]!.run.id
+    return finishExhausted(progress, spare, now, options, decided, first)
+  }
+  return { ...step, otherwise }
+}
+
+/**
  * Finishes a step for which more credits must be reserved. If the account does not cover them, the
  * work that was done is paid for all the same, and no further node is started.
  */
@@ -396,14 +337,14 @@ const finishShortOfCredits = (
   const spare = change.fork()
   const before = new Map(again)
   const nextReady = progress.nextReady - decided.started.length
-  const exhaust = (sentence: string): Step => {
-    spare.withoutStarts()
+  const exhaust = (sentence: string, uncovered?: RunId): Step => {
     progress.exhausted = sentence
     progress.run = run
     progress.nextReady = nextReady
     for (const { index } of decided.started) running.delete(index)
     for (const [index, active] of before) again.set(index, active)
-    return finishStep(progress, spare, now, options, { ...decided, halted: true, started: [] })
+    const halted = { ...decided, halted: true, started: [] }
+    return finishExhausted(progress, spare, now, options, halted, uncovered)
   }
   const { maxCredits } = run
   const cost = change.cost + expected
@@ -415,7 +356,7 @@ const finishShortOfCredits = (
   const step = finishStep(progress, change, now, options, decided)
   return {
     ...step,
-    otherwise: ({ required }) => exhaust(sentenceOfRefusal(required)),
+    otherwise: ({ required, runId }) => exhaust(sentenceOfRefusal(required), runId),
   }
 }
 
@@ -427,11 +368,13 @@ const conclude = (
   options: StepOptions,
   decided: StepDecision,
 ): Step => {
+  if (progress.exhausted !== undefined) {
+    return finishExhausted(progress, change, now, options, decided)
+  }
   const expected = decided.aborted ? 0 : expectedOf(progress)
-  const needsMore = change.hasStarts || change.shortOf(expected) > 0
-  return progress.exhausted !== undefined || !needsMore
-    ? finishStep(progress, change, now, options, decided)
-    : finishShortOfCredits(progress, change, now, options, decided, expected)
+  return change.starts.length > 0 || change.shortOf(expected) > 0
+    ? finishShortOfCredits(progress, change, now, options, decided, expected)
+    : finishStep(progress, change, now, options, decided)
 }
 
 /** Takes the next step. */
@@ -451,7 +394,8 @@ export const decideStep = (
     else if (signal._tag !== "Due") applyOutcome(progress, change, signal)
   }
   release(progress, change, at)
-  const missed = endWaits(progress, change, signals, at)
+  const due = signals.flatMap((signal) => (signal._tag === "Due" ? signal.index : []))
+  const missed = endWaits(progress, change, due, at)
   const timedOut = expired && !progress.frontier.finished
   const canceled = isCanceledByParent(progress)
   const mayCompute = !timedOut && !canceled && !options.draining
