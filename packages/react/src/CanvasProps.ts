@@ -2,7 +2,8 @@
  * What a canvas is given.
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
-import type { CanvasValue, NodeState } from "./model/CanvasLayout.ts"
+import type { NodeState } from "./model/CanvasBox.ts"
+import type { CanvasValue } from "./model/CanvasLayout.ts"
 import type { Selection } from "./model/editing/Clipboard.ts"
 import type { Command } from "./model/editing/Command.ts"
 import type { NodeViews } from "./NodeViews.ts"

@@ -6,7 +6,8 @@
  */
 import { inspectorMessages } from "./internal/InspectorMessages.ts"
 import { canvasMessages } from "./internal/CanvasMessages.ts"
-import type { LineState, NodeState } from "./model/CanvasLayout.ts"
+import type { NodeState } from "./model/CanvasBox.ts"
+import type { LineState } from "./model/CanvasLayout.ts"
 import type { LogLevel } from "./model/LoggedLines.ts"
 import type { SpanKind } from "./model/RunTimeline.ts"
 import { pinMessages } from "./internal/PinMessages.ts"

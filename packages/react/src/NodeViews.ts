@@ -2,7 +2,7 @@
  * How an application draws nodes of its own types, and the fields with which they are filled in.
  */
 import type { ComponentType, ReactNode } from "react"
-import type { CanvasBox } from "./model/CanvasLayout.ts"
+import type { CanvasBox } from "./model/CanvasBox.ts"
 
 /** What a field of an application is given. It draws neither the label nor problems. */
 export interface NodeFieldProps {

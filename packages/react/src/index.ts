@@ -13,6 +13,7 @@ export type { Messages } from "./Messages.ts"
 export { Millrace } from "./Millrace.tsx"
 export type { MillraceProps, Theme } from "./Millrace.tsx"
 export { arranged } from "./model/BoxArrangement.ts"
+export * from "./model/CanvasBox.ts"
 export * from "./model/CanvasLayout.ts"
 export * from "./model/editing/Arranging.ts"
 export { applied, difference, inverse, isEmpty } from "./model/editing/Change.ts"
@@ -20,7 +21,7 @@ export type { Change, ElementChange, FieldChange, PlacedElement } from "./model/
 export { clipboardText, duplicated, pasted } from "./model/editing/Clipboard.ts"
 export type { Fragment, PasteProblem, Selection } from "./model/editing/Clipboard.ts"
 export { changeOf } from "./model/editing/Command.ts"
-export type { Command, Place } from "./model/editing/Command.ts"
+export type { Command, ParentPlace } from "./model/editing/Command.ts"
 export { canConnect, edgeBetween, portsIn } from "./model/editing/Connecting.ts"
 export type * from "./model/editing/Connecting.ts"
 export { documentOf } from "./model/editing/Document.ts"
@@ -28,6 +29,7 @@ export type {
   DocumentEdge,
   DocumentNode,
   DocumentValue,
+  Place,
   WorkflowDocument,
 } from "./model/editing/Document.ts"
 export { problemOfDocument } from "./model/editing/DocumentCheck.ts"

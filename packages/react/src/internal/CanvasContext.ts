@@ -3,7 +3,7 @@
  */
 import { useStore } from "@xyflow/react"
 import { createContext, useContext } from "react"
-import type { CanvasBox } from "../model/CanvasLayout.ts"
+import type { CanvasBox } from "../model/CanvasBox.ts"
 import type { NodeViews } from "../NodeViews.ts"
 
 /** A port of a node, at which an edge begins or ends. */
@@ -46,6 +46,8 @@ export interface CanvasActions {
   readonly touchPort: (end: PortEnd) => void
   /** Adds a node behind an output. */
   readonly addAfter: (end: PortEnd) => void
+  /** Adds a node in a loop. */
+  readonly addIn: (loopId: string) => void
   /** The node whose name is being written. */
   readonly renaming: string | undefined
   /** Begins to write a name. */
@@ -69,6 +71,7 @@ export const onlyShown: CanvasActions = {
   refusalOf: nothing,
   touchPort: nothing,
   addAfter: nothing,
+  addIn: nothing,
   renaming: undefined,
   beginRenaming: nothing,
   endRenaming: nothing,

@@ -121,6 +121,29 @@ const Arranging = ({ editing }: { readonly editing: CanvasEditing }) => {
   )
 }
 
+/** Moves what is selected into a loop and out of it. */
+const LoopChoice = ({ editing }: { readonly editing: CanvasEditing }) => {
+  const { messages } = useSurroundings()
+  const { into, loopOfChosen = "", loops, selection } = editing
+  if (selection.nodeIds.size === 0 || loops.length === 0) return null
+  return (
+    <select
+      aria-label={messages.loopOfChosen}
+      className={styles.loops}
+      onChange={({ target }) => into(target.value === "" ? undefined : target.value)}
+      title={messages.loopOfChosen}
+      value={loopOfChosen}
+    >
+      <option value="">{messages.noLoop}</option>
+      {loops.map(({ id, label }) => (
+        <option key={id} value={id}>
+          {messages.inLoop(label)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
 interface EditingProps {
   readonly editing: CanvasEditing
   readonly several: SeveralAtOnce
@@ -167,6 +190,7 @@ const Editing = ({ editing, several }: EditingProps) => {
         label={messages.severalAtOnce}
         onClick={several.toggle}
       />
+      <LoopChoice editing={editing} />
       <Arranging editing={editing} />
       <Control
         icon={Trash2}

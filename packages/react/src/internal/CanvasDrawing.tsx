@@ -50,10 +50,12 @@ export const CanvasDrawing = ({
       return next
     })
   }, [])
-  const layout = useMemo(
-    () => layoutOf(value, nodeTypes, { contentHeightOf, expanded, pinned, states }),
-    [value, nodeTypes, contentHeightOf, expanded, pinned, states],
-  )
+  // While it cannot be changed for a moment, it is drawn in the same way.
+  const hasEmptyBodies = Editable !== undefined && onCommand !== undefined
+  const layout = useMemo(() => {
+    const options = { contentHeightOf, expanded, hasEmptyBodies, pinned, states }
+    return layoutOf(value, nodeTypes, options)
+  }, [value, nodeTypes, contentHeightOf, expanded, hasEmptyBodies, pinned, states])
   const isEditable = Editable !== undefined && onCommand !== undefined && !readOnly
   const drawn = { contentHeightOf, layout, nodeTypes, nodeViews, problems, toggleInputs }
   const given = { ...props, ...drawn }

@@ -8,6 +8,7 @@ import type { Rect } from "@xyflow/react"
 import { getViewportForBounds, useReactFlow } from "@xyflow/react"
 import type { RefObject } from "react"
 import { useRef, useState } from "react"
+import { firstInBody, loopAt } from "../model/internal/BoxFrames.ts"
 import type { CanvasLayout, CanvasValue } from "../model/CanvasLayout.ts"
 import type { Alignment, Places } from "../model/editing/Arranging.ts"
 import { aligned, distributed, tidied } from "../model/editing/Arranging.ts"
@@ -15,12 +16,17 @@ import type { Fragment, Selection } from "../model/editing/Clipboard.ts"
 import { clipboardText, duplicated, pasted } from "../model/editing/Clipboard.ts"
 import type { Command } from "../model/editing/Command.ts"
 import { dataOf } from "../model/editing/Document.ts"
+import { portsIn } from "../model/editing/Connecting.ts"
 import { freeId } from "../model/editing/ElementId.ts"
+import { loopDepth, moveNodes } from "../model/editing/internal/LoopMoves.ts"
+import { placesOn, storedPlaces, withContent } from "../model/editing/internal/Parents.ts"
 import type { Wanted } from "./CanvasAdding.ts"
 import { addedNode } from "./CanvasAdding.ts"
 import { reachableZoom } from "./CanvasContext.ts"
 import { idsOf, isFragment, pasteSentence } from "./CanvasCopies.ts"
-import { withFramed } from "./FramePlaces.ts"
+import { originsAt, withFramed } from "./FramePlaces.ts"
+import type { LoopMoves } from "./LoopPlaces.ts"
+import { movesTo, movesAt } from "./LoopPlaces.ts"
 import { nothingSelected } from "./CanvasSelection.ts"
 import { drawnDocument } from "./Joining.ts"
 import { useSurroundings } from "./Surroundings.ts"
@@ -122,7 +128,9 @@ const useAdding = (options: EditingOptions, { look, middle }: View) => {
     return box === undefined ? {} : { beside: box }
   }
   const add = (type: NodeTypeItem) => {
-    const asked = wanted?.from !== undefined || wanted?.place !== undefined ? wanted : beside()
+    const { from, into, place } = wanted ?? {}
+    const isAsked = [from, into, place].some((each) => each !== undefined)
+    const asked = isAsked ? wanted! : beside()
     const document = drawnDocument(value)
     const made = addedNode({ ...options, document, middle: middle() }, type, asked)
     onCommand({ type: "add", nodes: [made.node], edges: made.edges })
@@ -162,6 +170,30 @@ const useRenaming = (options: EditingOptions) => {
   return { renaming, beginRenaming: setRenaming, endRenaming, rename }
 }
 
+/**
+ * What is pasted while a loop is selected, or nodes of one, lies in it: where it was if that is in
+ * the frame, or else where the first node of the loop goes.
+ */
+const pastedInto = ({ layout, selection, value }: EditingOptions, text: string) => {
+  const document = drawnDocument(value)
+  const chosen = layout.boxes.filter(({ id }) => selection.nodeIds.has(id))
+  const [loop, ...others] = new Set(
+    chosen.map(({ body, id, loops }) => (body === undefined ? loops[0] : id)),
+  )
+  const into = others.length === 0 ? layout.boxes.find(({ id }) => id === loop) : undefined
+  const found = pasted(text, document, undefined, into?.id)
+  if (into?.body === undefined || !isFragment(found)) return found
+  const { origin } = into.body
+  const isInside = found.nodes.every((node) => {
+    if (node["parentId"] !== into.id) return true
+    const place = { x: origin.x + node.position.x, y: origin.y + node.position.y }
+    return loopAt([{ ...into, loops: [] }], place) !== undefined
+  })
+  const first = firstInBody({ ...into, body: into.body })
+  const at = { x: first.x - origin.x, y: first.y - origin.y }
+  return isInside ? found : pasted(text, document, at, into.id)
+}
+
 /** Copies of nodes. */
 const useCopies = (options: EditingOptions, { look }: View) => {
   const { layout, onCommand, say, select, value } = options
@@ -172,11 +204,12 @@ const useCopies = (options: EditingOptions, { look }: View) => {
     onCommand({ type: "add", nodes, edges })
     select({ nodeIds: idsOf(nodes), edgeIds: idsOf(edges) })
     const [size] = layout.boxes
-    look({ ...first.position, width: size?.width ?? 0, height: size?.height ?? 0 })
+    const place = placesOn([...drawnDocument(value).nodes, ...nodes])(first.id)
+    look({ ...place, width: size?.width ?? 0, height: size?.height ?? 0 })
     say(messages.copiesAdded(nodes.length))
   }
   const paste = (text: string) => {
-    const found = pasted(text, drawnDocument(value))
+    const found = pastedInto(options, text)
     if (isFragment(found)) insert(found)
     else say(pasteSentence(messages, found.problem))
   }
@@ -186,6 +219,47 @@ const useCopies = (options: EditingOptions, { look }: View) => {
   }
   const duplicate = () => insert(duplicated(drawnDocument(value), targetsOf(options)))
   return { copyText, duplicate, paste }
+}
+
+/** Moves nodes into loops and out of them. */
+const useNesting = (options: EditingOptions, moveTo: (places: Places) => void) => {
+  const { layout, nodeTypes, onCommand, say, selection, value } = options
+  const { messages } = useSurroundings()
+  const { boxes } = layout
+  const labelOf = (nodeId: string) => boxes.find(({ id }) => id === nodeId)?.label ?? nodeId
+  const nest = (moves: LoopMoves) => {
+    const crossed = [...moves].filter(
+      ([nodeId, { loopId }]) => boxes.find(({ id }) => id === nodeId)?.loops[0] !== loopId,
+    )
+    const [first] = crossed
+    const places = Object.fromEntries([...moves].map(([id, { place }]) => [id, place]))
+    if (first === undefined) return moveTo(places)
+    const document = drawnDocument(value)
+    const found = moveNodes(document, portsIn(document, nodeTypes), moves)
+    if ("reason" in found) {
+      moveTo(places)
+      say(messages.nestRefusals[found.reason](labelOf(found.nodeId), loopDepth))
+      return
+    }
+    onCommand(found.command)
+    const [, { loopId }] = first
+    const gone = found.removed.map(({ source, target }) =>
+      messages.edgeBetween(labelOf(source), labelOf(target)),
+    )
+    const told = messages.nested(crossed.length, loopId === undefined ? undefined : labelOf(loopId))
+    say(gone.length === 0 ? told : `${told} ${messages.edgesGone(gone)}`)
+  }
+  return {
+    drop: (dragged: ReadonlySet<string>, places: Places) => nest(movesAt(boxes, dragged, places)),
+    /** Moves what is selected into a loop, or out of all. */
+    into: (loopId: string | undefined) => nest(movesTo(boxes, selection.nodeIds, loopId)),
+    /** The loops into which what is selected can go, and the one in which it lies. */
+    loops: boxes.filter(
+      ({ body, id, loops }) =>
+        body !== undefined && ![id, ...loops].some((each) => selection.nodeIds.has(each)),
+    ),
+    loopOfChosen: boxes.find(({ id }) => selection.nodeIds.has(id))?.loops[0],
+  }
 }
 
 /** A frame around the selected nodes: a new one, or the only one that is selected with them. */
@@ -231,7 +305,7 @@ export const useCanvasEditing = (options: EditingOptions) => {
     onCommand({ type: "remove", nodeIds: [...nodeIds], edgeIds: [...edgeIds] })
     select(nothingSelected)
     stage.current?.focus({ preventScroll: true })
-    say(messages.removed(nodeIds.size, edgeIds.size))
+    say(messages.removed(withContent(drawnDocument(value).nodes, nodeIds).size, edgeIds.size))
   }
   const disable = () => {
     const { nodeIds } = targetsOf(options)
@@ -239,10 +313,11 @@ export const useCanvasEditing = (options: EditingOptions) => {
     const isDisabled = nodes.some((node) => dataOf(node)["disabled"] !== true)
     onCommand({ type: "disable", nodeIds: nodes.map(({ id }) => id), isDisabled })
   }
-  const move = (places: Places) => {
-    const all = withFramed(layout.boxes, places)
-    if (Object.keys(all).length > 0) onCommand({ type: "move", places: all })
+  const moveTo = (places: Places) => {
+    const stored = storedPlaces(drawnDocument(value).nodes, places)
+    if (Object.keys(stored).length > 0) onCommand({ type: "move", places: stored })
   }
+  const move = (places: Places) => moveTo(originsAt(layout.boxes, withFramed(layout.boxes, places)))
   const arrange = (how: Arrangement) => {
     const chosen = layout.boxes.filter(({ id }) => selection.nodeIds.has(id))
     if (how === "across" || how === "down") move(distributed(chosen, how))
@@ -257,6 +332,7 @@ export const useCanvasEditing = (options: EditingOptions) => {
     ...useAdding(options, view),
     ...useRenaming(options),
     ...useCopies(options, view),
+    ...useNesting(options, moveTo),
     /** Moves to the chosen node if it is not seen: the canvas may have become smaller. */
     lookAtChosen: () => {
       const [only, ...others] = selection.nodeIds
@@ -271,7 +347,7 @@ export const useCanvasEditing = (options: EditingOptions) => {
     nudge,
     remove,
     selectAll: () => select({ nodeIds: idsOf(layout.boxes), edgeIds: idsOf(layout.lines) }),
-    tidy: () => void tidied(layout).then(move),
+    tidy: () => void tidied(layout).then(moveTo),
   }
 }
 

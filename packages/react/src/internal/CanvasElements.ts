@@ -8,17 +8,23 @@ import { MarkerType, Position } from "@xyflow/react"
 import { useMemo, useRef } from "react"
 import type { CanvasProblem } from "../CanvasProps.ts"
 import type { Messages } from "../Messages.ts"
-import type { CanvasBox, CanvasLayout } from "../model/CanvasLayout.ts"
-import { handleAt, handleOverhang, handleSize } from "../model/CanvasLayout.ts"
+import { bodyHandleAt, bodyPortWidth } from "../model/internal/BoxFrames.ts"
+import type { CanvasBox } from "../model/CanvasBox.ts"
+import type { CanvasLayout } from "../model/CanvasLayout.ts"
+import { handleAt, handleOverhang, handleSize } from "../model/CanvasBox.ts"
 import type { Selection } from "../model/editing/Clipboard.ts"
 import styles from "./Canvas.module.css"
 import type { BoxNode } from "./CanvasNodeView.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 
-/** Places of nodes that are being moved. */
-export type MovingPlaces = Readonly<Record<string, { readonly x: number; readonly y: number }>>
+/** Nodes that are being moved. */
+export interface Moving {
+  readonly places: Readonly<Record<string, { readonly x: number; readonly y: number }>>
+  /** The loop into which they would go. */
+  readonly into: string | undefined
+}
 
-const handlesOf = ({ inputs, outputs, width }: CanvasBox) => {
+const handlesOf = ({ body, inputs, outputs, width }: CanvasBox) => {
   const handle = (type: "source" | "target", name: string, index: number) => ({
     id: name,
     type,
@@ -28,21 +34,33 @@ const handlesOf = ({ inputs, outputs, width }: CanvasBox) => {
     width: handleSize,
     height: handleSize,
   })
+  const inner = (name: string, index: number) => ({
+    ...handle("source", name, index),
+    x: bodyPortWidth - handleSize + handleOverhang,
+    y: bodyHandleAt(body!.top, index) - handleSize / 2,
+  })
   return [
     ...inputs.map(({ name }, index) => handle("target", name, index)),
     ...outputs.map(({ name }, index) => handle("source", name, index)),
+    ...(body?.ports.map(({ name }, index) => inner(name, index)) ?? []),
   ]
 }
+
+/** Below all other nodes, also while they are selected, and inner ones above those around them. */
+const frameDepth = -1_020
 
 const nodeOf = (
   box: CanvasBox,
   isSelected: boolean,
   problems: number,
   messages: Messages,
+  labels: ReadonlyMap<string, string>,
 ): BoxNode => {
-  const { height, id, label, state, typeName, width, x, y } = box
+  const { height, id, label, loops, state, typeName, width, x, y } = box
   const said = [
     messages.node(label, typeName, state === undefined ? "" : messages.nodeStates[state]),
+    ...(box.body === undefined ? [] : [messages.loopOf(box.body.count)]),
+    ...loops.slice(0, 1).map((loop) => messages.inLoop(labels.get(loop) ?? loop)),
     ...(box.isDisabled ? [messages.disabled] : []),
     ...(box.isPinned ? [messages.pinned] : []),
     ...(problems === 0 ? [] : [messages.problemCount(problems)]),
@@ -58,8 +76,10 @@ const nodeOf = (
     data: { box, problems },
     selected: isSelected,
     handles: handlesOf(box),
-    // Below all others, also while it is selected; what it stands around is reached through it.
-    ...(box.framed === undefined ? {} : { zIndex: -1_001, style: { pointerEvents: "none" } }),
+    // What a frame stands around is reached through it.
+    ...(box.framed === undefined && box.body === undefined
+      ? {}
+      : { zIndex: frameDepth + loops.length, style: { pointerEvents: "none" } }),
     ariaLabel: said.join(", "),
     domAttributes: { "aria-current": isSelected, "aria-roledescription": messages.nodeRole },
   }
@@ -94,7 +114,7 @@ interface ElementOptions {
   readonly layout: CanvasLayout
   readonly selection: Selection
   readonly problems: ReadonlyArray<CanvasProblem>
-  readonly moving: MovingPlaces | undefined
+  readonly moving: Moving | undefined
 }
 
 interface Made {
@@ -102,6 +122,8 @@ interface Made {
   readonly isSelected: boolean
   readonly problems: number
   readonly messages: Messages
+  /** The name of the loop in which it lies. */
+  readonly loop: string | undefined
   readonly node: BoxNode
 }
 
@@ -113,7 +135,9 @@ const useNodes = ({ layout, problems, selection }: ElementOptions) => {
     const counts = new Map<string, number>()
     for (const { nodeId } of problems)
       if (nodeId !== undefined) counts.set(nodeId, (counts.get(nodeId) ?? 0) + 1)
+    const labels = new Map(layout.boxes.map(({ id, label }) => [id, label]))
     const next = layout.boxes.map((box): readonly [string, Made] => {
+      const loop = labels.get(box.loops[0] ?? "")
       const isSelected = selection.nodeIds.has(box.id)
       const count = counts.get(box.id) ?? 0
       const known = made.current.get(box.id)
@@ -122,10 +146,11 @@ const useNodes = ({ layout, problems, selection }: ElementOptions) => {
         known.isSelected === isSelected &&
         known.problems === count &&
         known.messages === messages &&
+        known.loop === loop &&
         isSameBox(known.box, box)
       if (isKept) return [box.id, known]
-      const node = nodeOf(box, isSelected, count, messages)
-      return [box.id, { box, isSelected, problems: count, messages, node }]
+      const node = nodeOf(box, isSelected, count, messages, labels)
+      return [box.id, { box, isSelected, problems: count, messages, loop, node }]
     })
     made.current = new Map(next)
     return next.map(([, { node }]) => node)
@@ -144,8 +169,9 @@ export const useElements = (options: ElementOptions) => {
   const nodes = useMemo(() => {
     if (moving === undefined) return still
     return still.map((node) => {
-      const position = moving[node.id]
-      return position === undefined ? node : { ...node, position }
+      const position = moving.places[node.id]
+      const moved = position === undefined ? node : { ...node, position }
+      return node.id === moving.into ? { ...moved, className: styles.taking! } : moved
     })
   }, [moving, still])
   const edges = useMemo(() => {

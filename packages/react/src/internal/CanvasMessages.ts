@@ -2,6 +2,11 @@
  * What the canvas and its palette say while a graph is edited.
  */
 
+const listed = (names: ReadonlyArray<string>): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+
+const edgeCount = (count: number): string => (count === 1 ? "1 edge" : `${count} edges`)
+
 /** The texts in English. */
 export const canvasMessages = {
   nodeRole: "node",
@@ -30,6 +35,33 @@ export const canvasMessages = {
   frameName: "Group",
   framed: (count: number) =>
     count === 1 ? "A frame around 1 node" : `A frame around ${count} nodes`,
+
+  loopOf: (count: number) =>
+    count === 0
+      ? "a loop without nodes"
+      : count === 1
+        ? "a loop of 1 node"
+        : `a loop of ${count} nodes`,
+  inLoop: (loop: string) => `in loop ${loop}`,
+  emptyLoop: "Drag nodes here: they are executed once for every item.",
+  addInLoop: (loop: string) => `Add a node in loop ${loop}`,
+  loopOfChosen: "Loop in which the selected nodes lie",
+  noLoop: "In no loop",
+  nested: (count: number, loop: string | undefined) => {
+    const nodes = count === 1 ? "1 node" : `${count} nodes`
+    const verb = count === 1 ? "lies" : "lie"
+    return loop === undefined
+      ? `${nodes} now ${verb} in no loop.`
+      : `${nodes} now ${verb} in loop ${loop}.`
+  },
+  edgesGone: (edges: ReadonlyArray<string>) =>
+    `${edgeCount(edges.length)} cannot cross its border and went along: ${edges.join("; ")}.`,
+  edgeBetween: (from: string, to: string) => `${from} to ${to}`,
+  nestRefusals: {
+    request: (label: string) => `${label} is a request node and cannot lie in a loop.`,
+    depth: (label: string, depth: number) =>
+      `${label} would lie in more than ${depth} loops, one in the other.`,
+  },
   nameOf: (label: string) => `Name of ${label}`,
   severalAtOnce: "Select several: taps and clicks add to the selection, a drag draws a box",
   arrange: "Move, align and distribute what is selected",
@@ -67,6 +99,12 @@ export const canvasMessages = {
       `What ${source} gives can never be what ${target} takes.`,
     noPort: (port: string) => `There is no port ${port}.`,
     exists: (source: string, target: string) => `${source} already leads to ${target}.`,
+    leaves: (_: string, loop: string, outputs: ReadonlyArray<string>) =>
+      `Nothing leads out of the loop ${loop}: take its result from ${listed(outputs)} of ${loop}.`,
+    innerOnly: (port: string, loop: string, outputs: ReadonlyArray<string>) =>
+      `${port} is for the nodes in ${loop}; outside, use ${listed(outputs)}.`,
+    outerOnly: (port: string, loop: string, ports: ReadonlyArray<string>) =>
+      `${port} is there when ${loop} has ended; in the loop, use ${listed(ports)}.`,
     sides: "An edge leads from an output to an input.",
   },
 

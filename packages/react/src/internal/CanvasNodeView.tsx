@@ -3,11 +3,12 @@
  * application draws in it.
  */
 import type { Node, NodeProps } from "@xyflow/react"
-import { Pin, TriangleAlert } from "lucide-react"
+import { Pin, Plus, TriangleAlert } from "lucide-react"
 import type { KeyboardEvent } from "react"
 import { memo, useEffect, useRef } from "react"
-import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
-import { handleAt } from "../model/CanvasLayout.ts"
+import { bodyPortWidth } from "../model/internal/BoxFrames.ts"
+import type { BoxBody, BoxPort, CanvasBox } from "../model/CanvasBox.ts"
+import { handleAt } from "../model/CanvasBox.ts"
 import styles from "./Canvas.module.css"
 import type { BoxData } from "./CanvasContext.ts"
 import { useCanvasActions } from "./CanvasContext.ts"
@@ -138,10 +139,61 @@ const Places = ({ ports, side }: Omit<PortsProps, "box">) =>
     />
   ))
 
+/** The ports of a box, or where they would be. */
+const AllPorts = ({ box }: { readonly box: CanvasBox }) => {
+  const { zoom } = useCanvasActions()
+  // From afar they cannot be read, and a thousand of them make panning slow.
+  return zoom === "far" ? (
+    <>
+      <Places ports={box.inputs} side="target" />
+      <Places ports={box.outputs} side="source" />
+    </>
+  ) : (
+    <div className={styles.ports}>
+      <Ports box={box} ports={box.inputs} side="target" />
+      <Ports box={box} ports={box.outputs} side="source" />
+    </div>
+  )
+}
+
+/** What the nodes in a loop see of it, and a button that adds one. */
+const LoopBody = ({ body, box }: { readonly body: BoxBody; readonly box: CanvasBox }) => {
+  const { messages } = useSurroundings()
+  const { addIn, isEditable, zoom } = useCanvasActions()
+  return (
+    <>
+      <div className={styles.body} style={{ insetBlockStart: body.top }}>
+        {isEditable && body.count === 0 ? <p>{messages.emptyLoop}</p> : null}
+      </div>
+      <ul className={styles.inner} style={{ inlineSize: bodyPortWidth, insetBlockStart: body.top }}>
+        {body.ports.map((port, index) => (
+          <CanvasPort box={box} index={index} isInner key={port.name} port={port} side="source" />
+        ))}
+        {isEditable && zoom !== "far" ? (
+          <li>
+            <button
+              aria-label={messages.addInLoop(box.label)}
+              className={`nokey nodrag nopan ${styles.more}`}
+              onClick={(event) => {
+                event.stopPropagation()
+                addIn(box.id)
+              }}
+              title={messages.addInLoop(box.label)}
+              type="button"
+            >
+              <Plus aria-hidden size={16} />
+            </button>
+          </li>
+        ) : null}
+      </ul>
+    </>
+  )
+}
+
 /** Drawn again only when its box is another one. */
 export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
   const { box, problems } = data
-  const { nodeViews, toFocus, zoom } = useCanvasActions()
+  const { nodeViews, toFocus } = useCanvasActions()
   const view = nodeViews[box.type]
   const root = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -155,6 +207,24 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
         <Head box={box} problems={problems} />
       </div>
     )
+  if (box.body !== undefined)
+    return (
+      <div
+        className={styles.loop}
+        data-disabled={box.isDisabled}
+        data-problem={problems > 0}
+        data-selected={selected}
+        data-state={box.state}
+        ref={root}
+        style={view?.color === undefined ? {} : { borderTopColor: view.color }}
+      >
+        <div className={styles.top} style={{ blockSize: box.body.top }}>
+          <Head box={box} problems={problems} />
+          <AllPorts box={box} />
+        </div>
+        <LoopBody body={box.body} box={box} />
+      </div>
+    )
   return (
     <div
       className={styles.box}
@@ -166,18 +236,7 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
       style={view?.color === undefined ? {} : { borderTopColor: view.color }}
     >
       <Head box={box} problems={problems} />
-      {/* From afar they cannot be read, and a thousand of them make panning slow. */}
-      {zoom === "far" ? (
-        <>
-          <Places ports={box.inputs} side="target" />
-          <Places ports={box.outputs} side="source" />
-        </>
-      ) : (
-        <div className={styles.ports}>
-          <Ports box={box} ports={box.inputs} side="target" />
-          <Ports box={box} ports={box.outputs} side="source" />
-        </div>
-      )}
+      <AllPorts box={box} />
       {box.note === undefined ? null : (
         <p className={styles.note} dir="auto">
           {box.note}

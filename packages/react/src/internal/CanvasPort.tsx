@@ -8,8 +8,9 @@
 import { Handle, Position } from "@xyflow/react"
 import { Plus } from "lucide-react"
 import type { KeyboardEvent, MouseEvent } from "react"
-import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
-import { handleAt } from "../model/CanvasLayout.ts"
+import { bodyHandleAt } from "../model/internal/BoxFrames.ts"
+import type { BoxPort, CanvasBox } from "../model/CanvasBox.ts"
+import { handleAt } from "../model/CanvasBox.ts"
 import styles from "./Canvas.module.css"
 import type { PortEnd } from "./CanvasContext.ts"
 import { useCanvasActions } from "./CanvasContext.ts"
@@ -20,6 +21,8 @@ interface CanvasPortProps {
   readonly index: number
   readonly port: BoxPort
   readonly side: PortEnd["side"]
+  /** True for what the nodes in a loop see of it. */
+  readonly isInner?: boolean
 }
 
 /** What a port is, and how it is used, while the canvas is edited. */
@@ -60,11 +63,12 @@ const useButton = ({ box, port, side }: CanvasPortProps) => {
 
 /** Draws one port. */
 export const CanvasPort = (props: CanvasPortProps) => {
-  const { box, index, port, side } = props
+  const { box, index, isInner = false, port, side } = props
   const { messages } = useSurroundings()
   const { addAfter, isEditable } = useCanvasActions()
   const { end, from, given, isReachable, refusal } = useButton(props)
   const isOutput = side === "source"
+  const top = isInner ? bodyHandleAt(0, index) : handleAt(index)
   return (
     <li data-error={isOutput && port.name === "error"} title={port.kind}>
       <Handle
@@ -73,7 +77,7 @@ export const CanvasPort = (props: CanvasPortProps) => {
         id={port.name}
         isConnectable={isEditable}
         position={isOutput ? Position.Right : Position.Left}
-        style={{ top: handleAt(index) }}
+        style={{ top }}
         type={side}
         {...given}
       />
@@ -89,7 +93,7 @@ export const CanvasPort = (props: CanvasPortProps) => {
             event.stopPropagation()
             addAfter(end)
           }}
-          style={{ top: handleAt(index) }}
+          style={{ top }}
           title={messages.addAfter(port.name, box.label)}
           type="button"
         >

@@ -4,30 +4,26 @@
  * Guarantees: each gesture is one command: a drag is proposed when it ends. The focus stays on the
  * canvas when what had it is gone.
  */
-import type { NodeChange } from "@xyflow/react"
 import { useReactFlow } from "@xyflow/react"
 import type { KeyboardEvent, PointerEvent } from "react"
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
-import type { CanvasLayout } from "../model/CanvasLayout.ts"
-import { handleAt } from "../model/CanvasLayout.ts"
+import { bodyHandleAt, bodyPortWidth } from "../model/internal/BoxFrames.ts"
+import { handleAt } from "../model/CanvasBox.ts"
 import type { Command } from "../model/editing/Command.ts"
 import styles from "./Canvas.module.css"
 import type { CanvasActions, PortEnd } from "./CanvasContext.ts"
 import { CanvasContext, useZoomLevel } from "./CanvasContext.ts"
 import { CanvasControls } from "./CanvasControls.tsx"
 import { useClipboard } from "./CanvasCopies.ts"
-import type { CanvasEditing } from "./CanvasEditing.ts"
 import { useCanvasEditing } from "./CanvasEditing.ts"
-import type { MovingPlaces } from "./CanvasElements.ts"
 import { useElements } from "./CanvasElements.ts"
 import { CanvasFrame } from "./CanvasFrame.tsx"
 import type { KeyAction } from "./CanvasKeys.ts"
 import { isTyping, keyActionOf } from "./CanvasKeys.ts"
-import type { BoxNode } from "./CanvasNodeView.tsx"
 import { nothingSelected, useSelection } from "./CanvasSelection.ts"
 import { useJoining } from "./Joining.ts"
-import { withFramed } from "./FramePlaces.ts"
 import { KeySheet } from "./KeySheet.tsx"
+import { useMoving } from "./NodeMoving.ts"
 import { Palette } from "./Palette.tsx"
 import type { SeveralAtOnce } from "./SeveralAtOnce.ts"
 import { useSeveralAtOnce } from "./SeveralAtOnce.ts"
@@ -35,27 +31,6 @@ import type { DrawnCanvasProps } from "./ShownCanvas.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 
 const adding = ["Shift", "Meta", "Control"]
-
-/** Nodes follow the pointer by themselves; where they are let go is a command. */
-const useMoving = (move: CanvasEditing["move"], boxes: CanvasLayout["boxes"]) => {
-  const [moving, setMoving] = useState<MovingPlaces>()
-  const take = (changes: ReadonlyArray<NodeChange<BoxNode>>) => {
-    const moved = changes.flatMap((change) =>
-      change.type === "position" && change.position !== undefined
-        ? [{ ...change.position, id: change.id, isOver: change.dragging !== true }]
-        : [],
-    )
-    if (moved.length === 0) return
-    const places = withFramed(
-      boxes,
-      Object.fromEntries(moved.map(({ id, x, y }) => [id, { x: Math.round(x), y: Math.round(y) }])),
-    )
-    if (moved.some(({ isOver }) => !isOver)) return setMoving((known) => ({ ...known, ...places }))
-    setMoving(undefined)
-    move(places)
-  }
-  return { moving, take }
-}
 
 /** The same functions with each drawing, which call the newest ones. */
 const useLatest = <A extends Record<string, (...given: never) => void>>(made: A): A => {
@@ -122,13 +97,26 @@ const useEditor = (props: EditableCanvasProps) => {
   const addAfter = (end: PortEnd) => {
     const box = layout.boxes.find(({ id }) => id === end.nodeId)
     if (box === undefined) return
-    const index = box.outputs.findIndex(({ name }) => name === end.port)
-    const at = { x: box.x + box.width + 48, y: box.y + handleAt(index) - 40 }
+    const { body, outputs, width, x, y } = box
+    const [outer, inner] = [outputs, body?.ports ?? []].map((ports) =>
+      ports.findIndex(({ name }) => name === end.port),
+    )
+    const at =
+      outer! < 0 && inner! >= 0
+        ? { x: x + bodyPortWidth + 48, y: y + bodyHandleAt(body!.top, inner!) - 40 }
+        : { x: x + width + 48, y: y + handleAt(outer!) - 40 }
     editing.openPalette({ from: end, screen: screenOf(flowToScreenPosition(at)) })
+  }
+  const addIn = (loopId: string) => {
+    const box = layout.boxes.find(({ id }) => id === loopId)
+    if (box?.body === undefined) return
+    const at = { x: box.x + bodyPortWidth, y: box.y + box.body.top }
+    editing.openPalette({ into: loopId, screen: screenOf(flowToScreenPosition(at)) })
   }
   const { lookAtChosen } = editing
   const calls = useLatest({
     addAfter,
+    addIn,
     beginRenaming,
     endRenaming,
     lookAtChosen,
@@ -213,7 +201,7 @@ const CanvasStage = ({ editor, props, several }: StageProps) => {
   const { messages } = useSurroundings()
   const { chosen, editing, joining, stage } = editor
   const { layout, lookAt, nodeTypes, nodeViews, problems, readOnly = false, value } = props
-  const { moving, take } = useMoving(editing.move, layout.boxes)
+  const { moving, take } = useMoving(editing, layout.boxes)
   const elements = useElements({ layout, moving, problems, selection: chosen.selection })
   const { wanted } = editing
   return (

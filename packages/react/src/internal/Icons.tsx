@@ -31,7 +31,7 @@ import {
   Webhook,
   Workflow,
 } from "lucide-react"
-import type { CanvasBox, NodeState } from "../model/CanvasLayout.ts"
+import type { CanvasBox, NodeState } from "../model/CanvasBox.ts"
 import styles from "./Theme.module.css"
 
 type AnyState = NodeState | "QUEUED"

@@ -28,5 +28,11 @@ export const refusalSentence = (
       return joinRefusals.noPort(refusal.port)
     case "exists":
       return joinRefusals.exists(source, target)
+    case "leaves":
+    case "innerOnly":
+    case "outerOnly": {
+      const { loopId, ports, reason } = refusal
+      return joinRefusals[reason](from.port, labelOf(loopId), ports)
+    }
   }
 }

@@ -3,7 +3,7 @@
  *
  * Guarantees: pure, linear in the boxes for each step downwards. Leaves out: moving other nodes.
  */
-import type { CanvasBox } from "../model/CanvasLayout.ts"
+import type { CanvasBox } from "../model/CanvasBox.ts"
 
 type Sized = Pick<CanvasBox, "x" | "y" | "width" | "height">
 

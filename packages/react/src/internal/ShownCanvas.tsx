@@ -6,8 +6,10 @@ import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { useEffect, useMemo, useState } from "react"
 import type { CanvasProblem, CanvasProps } from "../CanvasProps.ts"
 import { arranged } from "../model/BoxArrangement.ts"
+import { placeFrames } from "../model/internal/BoxFrames.ts"
+import type { CanvasBox } from "../model/CanvasBox.ts"
 import type { CanvasLayout } from "../model/CanvasLayout.ts"
-import { placeFrames, hasOverlaps } from "../model/CanvasLayout.ts"
+import { hasOverlaps } from "../model/CanvasLayout.ts"
 import type { NodeViews } from "../NodeViews.ts"
 import styles from "./Canvas.module.css"
 import { CanvasContext, onlyShown, useZoomLevel } from "./CanvasContext.ts"
@@ -30,14 +32,14 @@ export interface DrawnCanvasProps extends CanvasProps {
 /** The layout as it was drawn, or with places of its own. */
 const useLayout = (drawn: CanvasLayout) => {
   const [isTidy, setTidy] = useState(false)
-  const [places, setPlaces] = useState<ReadonlyMap<string, { x: number; y: number }>>()
+  const [places, setPlaces] = useState<ReadonlyMap<string, Pick<CanvasBox, "x" | "y" | "body">>>()
   const isWanted = isTidy || hasOverlaps(drawn)
   const shape = drawn.boxes.map(({ height, id }) => `${id} ${height}`).join("\n")
   useEffect(() => {
     if (!isWanted) return
     let isCurrent = true
     void arranged(drawn).then(({ boxes }) => {
-      if (isCurrent) setPlaces(new Map(boxes.map((box) => [box.id, { x: box.x, y: box.y }])))
+      if (isCurrent) setPlaces(new Map(boxes.map(({ body, id, x, y }) => [id, { body, x, y }])))
     })
     return () => {
       isCurrent = false

@@ -3,7 +3,7 @@
  *
  * Guarantees: all that bars show is said in words, too. Leaves out: computing it.
  */
-import type { CanvasBox } from "../model/CanvasLayout.ts"
+import type { CanvasBox } from "../model/CanvasBox.ts"
 import type { RunTimeline, TimelineRow, TimelineSpan } from "../model/RunTimeline.ts"
 import { useDeferredValue } from "react"
 import { StateIcon } from "./Icons.tsx"

@@ -4,11 +4,14 @@
  * Guarantees: every edge has a port to begin and to end at, also of unknown node types. Pure,
  * linear in nodes and edges. Leaves out: drawing.
  */
-import type { NodeRun, NodeTypeItem, RunDefinition } from "@millrace/api/PromiseClient"
-import { framedBy } from "./editing/Document.ts"
-
-/** The state of a node. */
-export type NodeState = NodeRun["status"]
+import type { NodeTypeItem, RunDefinition } from "@millrace/api/PromiseClient"
+import { emptyFrameHeight, placeFrames } from "./internal/BoxFrames.ts"
+import type { BoxPort, CanvasBox, NodeState } from "./CanvasBox.ts"
+import { boxWidth, headHeight, portHeight } from "./CanvasBox.ts"
+import { framedBy, inputsOf } from "./editing/Document.ts"
+import type { LoopBodies } from "./editing/internal/LoopBodies.ts"
+import { loopBodiesOf } from "./editing/internal/LoopBodies.ts"
+import { placesOn } from "./editing/internal/Parents.ts"
 
 /** A drawing to show: a workflow, the definition of a run, or a draft. */
 export interface CanvasValue {
@@ -24,6 +27,8 @@ export interface CanvasNode {
   readonly type: string
   readonly position: { readonly x: number; readonly y: number }
   readonly data?: unknown
+  /** The node in which it lies; its place counts from there. */
+  readonly parentId?: unknown
 }
 
 /** What the canvas reads of an edge. */
@@ -33,49 +38,6 @@ export interface CanvasEdge {
   readonly target: string
   readonly sourceHandle?: string | null
   readonly targetHandle?: string | null
-}
-
-/** A port of a box. */
-export interface BoxPort {
-  readonly name: string
-  readonly required: boolean
-  /** The type that its JSON Schema names, such as `string`; empty where it names none. */
-  readonly kind: string
-}
-
-/** A node as it is drawn. */
-export interface CanvasBox {
-  readonly id: string
-  readonly type: string
-  /** The name that the user gave it, or that of its type. */
-  readonly label: string
-  readonly typeName: string
-  /** The name of a lucide icon, if the type says one. */
-  readonly icon: string | undefined
-  readonly category: string | undefined
-  /** False if there is a catalogue and the type is not in it. */
-  readonly isKnown: boolean
-  readonly isDisabled: boolean
-  /** True if a past output stands for it. */
-  readonly isPinned: boolean
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-  /** Those with a row. Of many inputs, some that nothing leads to have none. */
-  readonly inputs: ReadonlyArray<BoxPort>
-  readonly outputs: ReadonlyArray<BoxPort>
-  /** Inputs without a row. */
-  readonly hiddenInputs: number
-  /** True if all inputs have a row because somebody wants to see them. */
-  readonly isExpanded: boolean
-  /** What a note says; nothing for other nodes. */
-  readonly note: string | undefined
-  /** Of a frame: the drawn nodes that it stands around; nothing for other nodes. */
-  readonly framed: ReadonlyArray<string> | undefined
-  /** The height of what is drawn below the ports. */
-  readonly contentHeight: number
-  readonly state: NodeState | undefined
 }
 
 /** `taken`: a value went over it. `active`: its target runs. `idle`: nothing was decided. */
@@ -96,18 +58,6 @@ export interface CanvasLayout {
   readonly boxes: ReadonlyArray<CanvasBox>
   readonly lines: ReadonlyArray<CanvasLine>
 }
-
-/** Pixels of a box. A port has a row of its own, high enough to be hit with a finger. */
-export const boxWidth = 240
-export const headHeight = 56
-export const portHeight = 36
-
-/** Pixels of the square in which a port can be hit, and how far it stands out of its box. */
-export const handleSize = 28
-export const handleOverhang = 8
-
-/** How far below the top of its box a port is. */
-export const handleAt = (index: number): number => headHeight + 4 + (index + 0.5) * portHeight
 
 const defaultInput = "input"
 const defaultOutput = "output"
@@ -214,6 +164,8 @@ export interface LayoutOptions {
   readonly pinned?: Readonly<Record<string, unknown>>
   /** Nodes that show all of their inputs. */
   readonly expanded?: ReadonlySet<string>
+  /** True if a loop without nodes in it is drawn as a frame, too, to put some there. */
+  readonly hasEmptyBodies?: boolean
 }
 
 const noteType = "note"
@@ -238,91 +190,134 @@ const heightOfNote = (text: string): number => {
 const noStates: NonNullable<LayoutOptions["states"]> = {}
 const noHeight = () => 0
 
-/** Pixels between a frame and what it stands around, and of a frame around nothing. */
-const frameGap = 24
-const emptyFrameHeight = 120
+/** What boxes are made of. */
+interface Drawn extends Required<Omit<LayoutOptions, "expanded">> {
+  readonly expanded: ReadonlySet<string> | undefined
+  readonly nodeTypes: ReadonlyArray<NodeTypeItem>
+  readonly types: ReadonlyMap<string, NodeTypeItem>
+  readonly told: ReadonlyMap<string, RunDefinition["ports"][number]>
+  readonly frames: ReadonlyMap<string, ReadonlyArray<string> | undefined>
+  readonly bodies: LoopBodies
+  readonly placeOf: (id: string) => { readonly x: number; readonly y: number }
+  readonly ins: ReadonlyMap<string, ReadonlyArray<string>>
+  readonly outs: ReadonlyMap<string, ReadonlyArray<string>>
+  /** What edges from loops to nodes in them begin at. */
+  readonly inner: ReadonlyMap<string, ReadonlyArray<string>>
+  /** How many nodes lie in each loop. */
+  readonly counts: ReadonlyMap<string, number>
+}
 
-/** The same boxes, each frame around those of its nodes. */
-export const placeFrames = (boxes: ReadonlyArray<CanvasBox>): ReadonlyArray<CanvasBox> => {
-  if (boxes.every(({ framed }) => framed === undefined)) return boxes
-  const byId = new Map(boxes.map((box) => [box.id, box]))
-  return boxes.map((box) => {
-    const inside = box.framed?.flatMap((id) => byId.get(id) ?? []) ?? []
-    if (inside.length === 0) return box
-    const x = Math.min(...inside.map((each) => each.x)) - frameGap
-    const y = Math.min(...inside.map((each) => each.y)) - frameGap - headHeight
-    const right = Math.max(...inside.map((each) => each.x + each.width)) + frameGap
-    const bottom = Math.max(...inside.map((each) => each.y + each.height)) + frameGap
-    return { ...box, x, y, width: right - x, height: bottom - y }
-  })
+const drawnOf = (
+  { edges, nodes, ports }: CanvasValue,
+  nodeTypes: ReadonlyArray<NodeTypeItem>,
+  options: LayoutOptions,
+): Drawn => {
+  const bodies = loopBodiesOf(nodes, nodeTypes)
+  const isInner = ({ source, target }: CanvasEdge) =>
+    bodies.isLoop(source) && bodies.loopsAround(target).includes(source)
+  const [within, beside] = [edges.filter(isInner), edges.filter((edge) => !isInner(edge))]
+  const counts = new Map<string, number>()
+  for (const { id } of nodes) {
+    const [loop] = bodies.loopsAround(id)
+    if (loop !== undefined) counts.set(loop, (counts.get(loop) ?? 0) + 1)
+  }
+  return {
+    contentHeightOf: noHeight,
+    pinned: noStates,
+    states: noStates,
+    hasEmptyBodies: false,
+    expanded: undefined,
+    ...options,
+    nodeTypes,
+    types: new Map(nodeTypes.map((type) => [type.key, type])),
+    told: new Map(ports?.map((each) => [each.nodeId, each])),
+    frames: new Map(nodes.map((node) => [node.id, framedBy(node)])),
+    bodies,
+    placeOf: placesOn(nodes),
+    ins: handles(edges).ins,
+    outs: handles(beside).outs,
+    inner: handles(within).outs,
+    counts,
+  }
+}
+
+/** The input that a loop has in the place of a body: a workflow for each item. */
+const workflowInput = "workflowId"
+
+/** The box of a loop as a frame, where nodes lie in it, or may be put there. */
+const withBody = (box: CanvasBox, node: CanvasNode, drawn: Drawn): CanvasBox => {
+  const { bodies, counts, hasEmptyBodies, inner, types } = drawn
+  const { contentHeight, height, id, x, y } = box
+  const count = counts.get(id) ?? 0
+  const callsWorkflow =
+    Object.hasOwn(inputsOf(node as never), workflowInput) ||
+    drawn.ins.get(id)?.includes(workflowInput) === true
+  if (!bodies.isLoop(id) || (count === 0 && (!hasEmptyBodies || callsWorkflow))) return box
+  const ports = portsOf(types.get(node.type)?.bodyPorts ?? [], inner.get(id) ?? [])
+  return { ...box, body: { ports, count, top: height - contentHeight, origin: { x, y } } }
+}
+
+const boxOf = (node: CanvasNode, drawn: Drawn): CanvasBox => {
+  const { contentHeightOf, expanded, frames, ins, nodeTypes, outs, pinned, states } = drawn
+  const { data, id, type } = node
+  const known = drawn.types.get(type)
+  const { disabled, label, onError } = recordOf(data)
+  const note = noteOf(type, data)
+  // A frame around frames would have no end.
+  const framed = frames.get(id)?.filter((each) => frames.has(each) && !frames.get(each))
+  const ports = note === undefined ? (drawn.told.get(id) ?? known) : undefined
+  const joined = ins.get(id) ?? []
+  const shown = rowsOf(portsOf(ports?.inputPorts ?? [], joined), joined, expanded?.has(id) === true)
+  const errors = onError === "route" ? [errorOutput] : []
+  const outputs = portsOf(ports?.outputPorts ?? [], [...(outs.get(id) ?? []), ...errors])
+  const isSwitch = shown.isExpanded || shown.hiddenInputs > 0
+  const rows = Math.max(shown.inputs.length + (isSwitch ? 1 : 0), outputs.length)
+  const typeName = known?.name ?? type
+  const contentHeight = contentHeightOf(type) + (note === undefined ? 0 : heightOfNote(note))
+  const box = {
+    id,
+    type,
+    label: typeof label === "string" && label.trim() !== "" ? label : typeName,
+    typeName,
+    icon: iconOf(known),
+    category: known?.category,
+    isKnown: known !== undefined || nodeTypes.length === 0,
+    isDisabled: disabled === true,
+    isPinned: Object.hasOwn(pinned, id),
+    ...drawn.placeOf(id),
+    width: boxWidth,
+    height:
+      framed === undefined
+        ? headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight
+        : emptyFrameHeight,
+    ...shown,
+    outputs,
+    note,
+    framed,
+    loops: drawn.bodies.loopsAround(id),
+    body: undefined,
+    contentHeight,
+    state: states[id],
+  }
+  return withBody(box, node, drawn)
 }
 
 /** Lays a graph out as it was drawn. */
 export const layoutOf = (
   value: CanvasValue,
   nodeTypes: ReadonlyArray<NodeTypeItem>,
-  {
-    contentHeightOf = noHeight,
-    expanded,
-    pinned = noStates,
-    states = noStates,
-  }: LayoutOptions = {},
+  options: LayoutOptions = {},
 ): CanvasLayout => {
-  const types = new Map(nodeTypes.map((type) => [type.key, type]))
-  const told = new Map(value.ports?.map((ports) => [ports.nodeId, ports]))
   const ids = new Set(value.nodes.map(({ id }) => id))
   // A draft may have edges whose nodes are gone.
   const edges = value.edges.filter(({ source, target }) => ids.has(source) && ids.has(target))
-  const { ins, outs } = handles(edges)
-  const frames = new Map(value.nodes.map((node) => [node.id, framedBy(node)]))
-  const boxes = value.nodes.map((node): CanvasBox => {
-    const { data, id, position, type } = node
-    const known = types.get(type)
-    const { disabled, label, onError } = recordOf(data)
-    const note = noteOf(type, data)
-    // A frame around frames would have no end.
-    const framed = frames.get(id)?.filter((each) => ids.has(each) && !frames.get(each))
-    const ports = note === undefined ? (told.get(id) ?? known) : undefined
-    const joined = ins.get(id) ?? []
-    const shown = rowsOf(
-      portsOf(ports?.inputPorts ?? [], joined),
-      joined,
-      expanded?.has(id) === true,
-    )
-    const errors = onError === "route" ? [errorOutput] : []
-    const outputs = portsOf(ports?.outputPorts ?? [], [...(outs.get(id) ?? []), ...errors])
-    const isSwitch = shown.isExpanded || shown.hiddenInputs > 0
-    const rows = Math.max(shown.inputs.length + (isSwitch ? 1 : 0), outputs.length)
-    const typeName = known?.name ?? type
-    const contentHeight = contentHeightOf(type) + (note === undefined ? 0 : heightOfNote(note))
-    return {
-      id,
-      type,
-      label: typeof label === "string" && label.trim() !== "" ? label : typeName,
-      typeName,
-      icon: iconOf(known),
-      category: known?.category,
-      isKnown: known !== undefined || nodeTypes.length === 0,
-      isDisabled: disabled === true,
-      isPinned: Object.hasOwn(pinned, id),
-      ...position,
-      width: boxWidth,
-      height:
-        framed === undefined
-          ? headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight
-          : emptyFrameHeight,
-      ...shown,
-      outputs,
-      note,
-      framed,
-      contentHeight,
-      state: states[id],
-    }
-  })
+  const drawn = drawnOf({ ...value, edges }, nodeTypes, options)
+  const boxes = value.nodes.map((node) => boxOf(node, drawn))
   const lines = edges.map((edge): CanvasLine => {
     const { id, source, target } = edge
     const sourcePort = edge.sourceHandle || defaultOutput
     const targetPort = edge.targetHandle || defaultInput
+    const { states } = drawn
     const state = lineState(states[source], states[target], sourcePort === errorOutput)
     return { id, source, target, sourcePort, targetPort, state }
   })
@@ -337,7 +332,9 @@ export const hasOverlaps = ({ boxes }: CanvasLayout): boolean => {
   return sorted.some((box, index) => {
     for (const next of sorted.slice(index + 1, index + 50)) {
       if (next.x >= box.x + box.width) return false
-      if (next.y < box.y + box.height && box.y < next.y + next.height) return true
+      // What lies in a loop is meant to cover its frame.
+      const isBeside = next.loops[0] === box.loops[0]
+      if (isBeside && next.y < box.y + box.height && box.y < next.y + next.height) return true
     }
     return false
   })

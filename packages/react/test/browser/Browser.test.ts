@@ -8,6 +8,7 @@ import { canvasFacts } from "./CanvasFacts.ts"
 import { editorNodes } from "./EditorPage.ts"
 import { inspectorFacts } from "./InspectorFacts.ts"
 import { inspectorNodes } from "./InspectorPage.ts"
+import { loopFacts } from "./LoopFacts.ts"
 import { presenceFacts } from "./PresenceFacts.ts"
 import { runNodes, runViewFacts } from "./RunViewFacts.ts"
 import { savingFacts } from "./SavingFacts.ts"
@@ -22,6 +23,7 @@ afterAll(() => stage.close())
 runViewFacts()
 approvalFacts()
 canvasFacts()
+loopFacts()
 inspectorFacts()
 savingFacts()
 presenceFacts()

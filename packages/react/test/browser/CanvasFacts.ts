@@ -43,7 +43,12 @@ const open = async (document: WorkflowDocument) => {
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click()
 
-const undone = async (page: Page, document: WorkflowDocument, read: () => Promise<object>) => {
+/** Takes back every step, and waits until the server has that. */
+export const undone = async (
+  page: Page,
+  document: WorkflowDocument,
+  read: () => Promise<object>,
+) => {
   const undo = page.getByRole("button", { name: "Undo", exact: true })
   while (await undo.isEnabled()) await undo.click()
   await saved(page)

@@ -5,7 +5,7 @@
  */
 import { useMemo, useState } from "react"
 import { useRun, useRuns } from "../../Hooks.ts"
-import type { NodeState } from "../../model/CanvasLayout.ts"
+import type { NodeState } from "../../model/CanvasBox.ts"
 import type { WorkflowEditing } from "../../model/editing/WorkflowEditing.ts"
 import type { Pins } from "../PinnedRun.ts"
 import { hasEnded } from "../../model/LiveRun.ts"

@@ -9,6 +9,7 @@ import { useMemo, useState } from "react"
 import type { PortsOfNode } from "../../model/editing/Connecting.ts"
 import type { DocumentNode, WorkflowDocument } from "../../model/editing/Document.ts"
 import { inputsOf, isRecord, sourcePortOf, targetPortOf } from "../../model/editing/Document.ts"
+import { loopBodiesOf } from "../../model/editing/internal/LoopBodies.ts"
 import type { KnownValues, NameScope } from "../../model/editing/internal/NameCompletion.ts"
 import { nodeIdOf } from "../../model/editing/internal/NameCompletion.ts"
 import { labelOf } from "../../model/editing/internal/NodeInputs.ts"
@@ -51,6 +52,16 @@ const secretsIn = ({ nodes }: WorkflowDocument): ReadonlyArray<string> => {
   return Array.from(text.matchAll(/\{\{\s*secrets\.([\w$-]+)/g), ([, name]) => name!)
 }
 
+/** What a node sees of another one; of a loop around it that is what the body sees. */
+const outputsSeenBy = ({ document, node, nodeTypes, portsOf }: Named): NameScope["outputsOf"] => {
+  const loops = loopBodiesOf(document.nodes, nodeTypes).loopsAround(node.id)
+  return (nodeId) => {
+    if (!loops.includes(nodeId)) return portsOf(nodeId)?.outputPorts ?? []
+    const loop = document.nodes.find(({ id }) => id === nodeId)
+    return nodeTypes.find(({ key }) => key === loop?.type)?.bodyPorts ?? []
+  }
+}
+
 /** Reads what nodes of a run put out. */
 const useOutputs = (
   runId: string | undefined,
@@ -73,14 +84,19 @@ const useOutputs = (
 }
 
 const useKnownValues = (
-  { document, lastRunId, node }: Named,
+  { document, lastRunId, node, nodeTypes }: Named,
   names: ReadonlyArray<string>,
   isWanted: boolean,
 ) => {
   const nodeIds = useMemo(() => {
+    const { loopsAround } = loopBodiesOf(document.nodes, nodeTypes)
+    const around = loopsAround(node.id)
     const before = names.filter((name) => !notNodes.has(name)).map(nodeIdOf)
-    return [node.id, ...before.slice(-nearestNodes)]
-  }, [names, node.id])
+    // A run has no nodes of bodies, and of a loop it has what the body does not see.
+    return [node.id, ...before.slice(-nearestNodes)].filter(
+      (id) => loopsAround(id).length === 0 && !around.includes(id),
+    )
+  }, [names, node.id, document.nodes, nodeTypes])
   const found = useOutputs(lastRunId, nodeIds, isWanted)
   return useMemo((): KnownValues | undefined => {
     if (found.length === 0 || lastRunId === undefined) return undefined
@@ -117,7 +133,7 @@ export const useNameSource = (named: Named): NameSource => {
     const nodes = new Map(document.nodes.map((each) => [each.id, each]))
     const scopeOf = (takesSecrets: boolean): NameScope => ({
       names,
-      outputsOf: (nodeId) => portsOf(nodeId)?.outputPorts ?? [],
+      outputsOf: outputsSeenBy(named),
       labelOf: (nodeId) => {
         const found = nodes.get(nodeId)
         return found === undefined ? nodeId : labelOf(found, nodeTypes)

@@ -6,8 +6,9 @@
  * layout of the canvas knows them.
  */
 import { arranged } from "../BoxArrangement.ts"
-import type { CanvasBox, CanvasLayout } from "../CanvasLayout.ts"
-import type { Place } from "./Command.ts"
+import type { CanvasBox } from "../CanvasBox.ts"
+import type { CanvasLayout } from "../CanvasLayout.ts"
+import type { Place } from "./Document.ts"
 
 /** A box on the canvas. */
 export type PlacedBox = Pick<CanvasBox, "id" | "x" | "y" | "width" | "height">
@@ -18,9 +19,9 @@ export type Alignment = "left" | "center" | "right" | "top" | "middle" | "bottom
 /** Places of nodes by id. */
 export type Places = Readonly<Record<string, Place>>
 
-const placesOf = (
-  boxes: ReadonlyArray<PlacedBox>,
-  place: (box: PlacedBox) => Partial<Place>,
+const placesOf = <B extends PlacedBox>(
+  boxes: ReadonlyArray<B>,
+  place: (box: B) => Partial<Place>,
 ): Places =>
   Object.fromEntries(
     boxes.map((box) => {
@@ -69,4 +70,4 @@ export const distributed = (
 
 /** Places for all boxes of a layout, so that none covers another; to whole pixels. */
 export const tidied = async (layout: CanvasLayout): Promise<Places> =>
-  placesOf((await arranged(layout)).boxes, () => ({}))
+  placesOf((await arranged(layout)).boxes, ({ body, x, y }) => body?.origin ?? { x, y })

@@ -9,6 +9,7 @@ import type { DocumentEdge, DocumentNode, WorkflowDocument } from "./Document.ts
 import { isRecord, isSame, own, withoutLooseEdges } from "./Document.ts"
 import { hasCycle } from "./DocumentCheck.ts"
 import { closesCycle } from "./internal/Cycle.ts"
+import { withoutLooseParents } from "./internal/Parents.ts"
 
 /** An element and its place in the array. */
 export interface PlacedElement<A> {
@@ -165,7 +166,8 @@ const withoutCycles = (
 
 /**
  * The document after a change. Edges whose nodes somebody else has removed meanwhile go along, and
- * so do those that would close a cycle now; what is gone altogether is not changed.
+ * so do those that would close a cycle now; nodes whose parent is gone lie in what was around it.
+ * What is gone altogether is not changed.
  */
 export const applied = (document: WorkflowDocument, change: Change): WorkflowDocument => {
   if (isEmpty(change)) return document
@@ -178,7 +180,7 @@ export const applied = (document: WorkflowDocument, change: Change): WorkflowDoc
     nodes: withElements(document.nodes, change.nodes),
     edges: withElements(document.edges, change.edges),
   }
-  return withoutCycles(document, withoutLooseEdges(next), change)
+  return withoutCycles(document, withoutLooseParents(withoutLooseEdges(next), document), change)
 }
 
 const swapped = <A>({ after, before, id }: ElementChange<A>): ElementChange<A> => ({

@@ -5,12 +5,12 @@
  * and nothing of runs. What is read gets ids of its own; text that is wrong, foreign or too large
  * is a problem, and nothing else happens. Pure. Leaves out: reading the clipboard.
  */
-import type { Place } from "./Command.ts"
-import type { DocumentEdge, DocumentNode, WorkflowDocument } from "./Document.ts"
+import type { DocumentEdge, DocumentNode, Place, WorkflowDocument } from "./Document.ts"
 import { isRecord } from "./Document.ts"
 import type { DocumentProblem } from "./DocumentCheck.ts"
 import { isElementId, problemOfGraph } from "./DocumentCheck.ts"
 import { freeId, freeName, renamedEdge, renamedNode } from "./ElementId.ts"
+import { allParents, parentsOf, placedIn, placesOn, withContent } from "./internal/Parents.ts"
 
 /** Nodes and edges of a document. */
 export interface Fragment {
@@ -42,35 +42,64 @@ const fleeting: ReadonlySet<string> = new Set(["selected", "dragging", "measured
 const lasting = <A extends object>(element: A): A =>
   Object.fromEntries(Object.entries(element).filter(([name]) => !fleeting.has(name))) as A
 
-/** The selected nodes, the edges between them, and selected edges between those. */
+/** The selected nodes, what lies in them, and the edges between all of these. */
 export const fragmentOf = (
   document: WorkflowDocument,
-  { nodeIds }: Pick<Selection, "nodeIds">,
-): Fragment => ({
-  nodes: document.nodes.filter(({ id }) => nodeIds.has(id)).map(lasting),
-  edges: document.edges
-    .filter(({ source, target }) => nodeIds.has(source) && nodeIds.has(target))
-    .map(lasting),
-})
+  selection: Pick<Selection, "nodeIds">,
+): Fragment => {
+  const nodeIds = withContent(document.nodes, selection.nodeIds)
+  return {
+    nodes: document.nodes.filter(({ id }) => nodeIds.has(id)).map(lasting),
+    edges: document.edges
+      .filter(({ source, target }) => nodeIds.has(source) && nodeIds.has(target))
+      .map(lasting),
+  }
+}
 
-/** The selected nodes and the edges between them as JSON. */
+/** The nodes that lie in none of the others. */
+const outermost = (nodes: ReadonlyArray<DocumentNode>): ReadonlySet<string> => {
+  const parents = parentsOf(nodes)
+  return new Set(nodes.flatMap(({ id }) => (parents.has(id) ? [] : [id])))
+}
+
+/** Each of the outermost nodes at its place on the canvas, in this node or in none. */
+const placed = (
+  { edges, nodes }: Fragment,
+  place: (node: DocumentNode) => Place,
+  parentId?: string,
+): Fragment => {
+  const outer = outermost(nodes)
+  const to = (node: DocumentNode) =>
+    outer.has(node.id) ? placedIn(node, parentId, place(node)) : node
+  return { edges, nodes: nodes.map(to) }
+}
+
+/** The selected nodes and the edges between them as JSON. A loop around all of them is left out. */
 export const clipboardText = (
   document: WorkflowDocument,
   selection: Pick<Selection, "nodeIds">,
-): string => JSON.stringify({ millrace: "nodes", ...fragmentOf(document, selection) }, null, 2)
+): string => {
+  const placeOf = placesOn(document.nodes)
+  const fragment = placed(fragmentOf(document, selection), ({ id }) => placeOf(id))
+  return JSON.stringify({ millrace: "nodes", ...fragment }, null, 2)
+}
 
 const leftTop = (nodes: ReadonlyArray<DocumentNode>): Place => ({
   x: nodes.reduce((least, { position }) => Math.min(least, position.x), Number.POSITIVE_INFINITY),
   y: nodes.reduce((least, { position }) => Math.min(least, position.y), Number.POSITIVE_INFINITY),
 })
 
-/** The same nodes and edges with ids of their own, their left upper corner at a place. */
+/**
+ * The same nodes and edges with ids of their own, the left upper corner of those that lie in no
+ * other one at a place.
+ */
 export const copied = (
   { edges, nodes }: Fragment,
   document: Pick<WorkflowDocument, "nodes" | "edges">,
   at?: Place,
 ): Fragment => {
-  const corner = leftTop(nodes)
+  const outer = outermost(nodes)
+  const corner = leftTop(nodes.filter(({ id }) => outer.has(id)))
   const [x, y] = at === undefined ? [shift, shift] : [at.x - corner.x, at.y - corner.y]
   const taken = new Set(document.nodes.map(({ id }) => id))
   const ids = new Map<string, string>()
@@ -83,7 +112,9 @@ export const copied = (
   return {
     nodes: nodes.map((node) => {
       const { position } = node
-      return { ...renamedNode(node, ids), position: { x: position.x + x, y: position.y + y } }
+      const [right, down] = outer.has(node.id) ? [x, y] : [0, 0]
+      const moved = { x: position.x + right, y: position.y + down }
+      return { ...renamedNode(node, ids), position: moved }
     }),
     edges: edges.map((edge) => {
       const id = freeName(edge.id, known)
@@ -93,7 +124,10 @@ export const copied = (
   }
 }
 
-/** Selected nodes and the edges between them once more, a little aside. */
+/**
+ * Selected nodes, what lies in them, and the edges between them once more, a little aside and in
+ * the same loops.
+ */
 export const duplicated = (
   document: WorkflowDocument,
   selection: Pick<Selection, "nodeIds">,
@@ -109,12 +143,15 @@ const parsed = (text: string): unknown => {
 
 /**
  * What a text brings into a document: copied nodes, or the nodes of a whole workflow. `at` is where
- * their left upper corner goes; without it they stand a little aside from where they were.
+ * their left upper corner goes; without it they stand a little aside from where they were. `into`
+ * is the loop in which they are to lie, unless it is one of those that were copied: then what is
+ * around it; they keep their places on the canvas.
  */
 export const pasted = (
   text: string,
   document: WorkflowDocument,
   at?: Place,
+  into?: string,
 ): Fragment | { readonly problem: PasteProblem } => {
   const { length } = text
   if (length > pasteLength)
@@ -128,9 +165,19 @@ export const pasted = (
   if (nodes.length === 0) return { problem: { reason: "empty" } }
   const problem = problemOfGraph(nodes, edges)
   if (problem !== undefined) return { problem }
+  const known = new Set((nodes as ReadonlyArray<DocumentNode>).map(({ id }) => id))
+  // A request node lies in no loop.
+  const isFree = into === undefined || nodes.some(({ type }: DocumentNode) => type === "request")
+  const chain = isFree ? [] : [into, ...allParents(parentsOf(document.nodes), into)]
+  const parent = chain.slice(chain.findLastIndex((id) => known.has(id)) + 1)[0]
+  const from = parent === undefined ? { x: 0, y: 0 } : placesOn(document.nodes)(parent)
   const fragment = {
     nodes: (nodes as ReadonlyArray<DocumentNode>).map(lasting),
     edges: (edges as ReadonlyArray<DocumentEdge>).map(lasting),
   }
-  return copied(fragment, document, at)
+  const inPlace = ({ position }: DocumentNode) => ({
+    x: position.x - from.x,
+    y: position.y - from.y,
+  })
+  return copied(placed(fragment, inPlace, parent), document, at)
 }

@@ -2,20 +2,22 @@
  * What a user does to a document, as plain data: it can be recorded, replayed and made at random.
  *
  * Guarantees: pure. A command that is wrong, such as one about a node that is not there, changes
- * nothing. No command makes two elements of one id, an edge without its nodes, or a cycle.
+ * nothing. No command makes two elements of one id, an edge without its nodes, a cycle, or a node
+ * in one that is not there or lies in it.
  * Leaves out: undoing; see `Change.ts` and `History.ts`.
  */
 import type { Change } from "./Change.ts"
 import { difference } from "./Change.ts"
 import { closesCycle } from "./internal/Cycle.ts"
-import type { DocumentEdge, DocumentNode, WorkflowDocument } from "./Document.ts"
+import type { DocumentEdge, DocumentNode, Place, WorkflowDocument } from "./Document.ts"
 import { dataOf, documentOf, inputsOf, withKey } from "./Document.ts"
 import { isDocument } from "./DocumentCheck.ts"
+import { parentsOf, placedIn, withContent, withoutLooseParents } from "./internal/Parents.ts"
 
-/** A place on the canvas, in pixels. */
-export interface Place {
-  readonly x: number
-  readonly y: number
+/** Where a node lies. */
+export interface ParentPlace {
+  readonly parentId?: string | undefined
+  readonly position: Place
 }
 
 /** One step of editing. `value: undefined` removes what is set. */
@@ -26,7 +28,7 @@ export type Command =
       readonly nodes: ReadonlyArray<DocumentNode>
       readonly edges: ReadonlyArray<DocumentEdge>
     }
-  /** The edges of removed nodes go along. */
+  /** The edges of removed nodes go along, and so does what lies in them. */
   | {
       readonly type: "remove"
       readonly nodeIds: ReadonlyArray<string>
@@ -34,6 +36,15 @@ export type Command =
     }
   /** New places of nodes by id: a drag, arrow keys, aligning, tidying. */
   | { readonly type: "move"; readonly places: Readonly<Record<string, Place>> }
+  /**
+   * Other nodes in which nodes lie, and their places, which count from there; without a `parentId`
+   * they lie in none. Edges go along that would cross the border of a loop.
+   */
+  | {
+      readonly type: "nest"
+      readonly nodes: Readonly<Record<string, ParentPlace>>
+      readonly edgeIds: ReadonlyArray<string>
+    }
   | { readonly type: "connect"; readonly edge: DocumentEdge }
   /** Gives an edge other ends; it keeps its id. */
   | { readonly type: "reconnect"; readonly edgeId: string; readonly edge: DocumentEdge }
@@ -72,7 +83,8 @@ type CommandOf<T extends Command["type"]> = Extract<Command, { readonly type: T 
 const add = (document: WorkflowDocument, { edges, nodes }: CommandOf<"add">) => {
   const ids = new Set(document.nodes.map(({ id }) => id))
   const fresh = nodes.filter(({ id }) => !ids.has(id) && ids.add(id))
-  const all = { ...document, nodes: [...document.nodes, ...fresh] }
+  const grown = { ...document, nodes: [...document.nodes, ...fresh] }
+  const all = withoutLooseParents(grown, document)
   const together = { ...all, edges: [...all.edges, ...edges] }
   // A paste of thousands of edges is judged once, and edge by edge only if something is wrong.
   return isDocument(together) ? together : edges.reduce(connected, all)
@@ -88,7 +100,7 @@ const connected = (document: WorkflowDocument, edge: DocumentEdge): WorkflowDocu
 }
 
 const remove = (document: WorkflowDocument, { edgeIds, nodeIds }: CommandOf<"remove">) => {
-  const [nodes, edges] = [new Set(nodeIds), new Set(edgeIds)]
+  const [nodes, edges] = [withContent(document.nodes, nodeIds), new Set(edgeIds)]
   return {
     ...document,
     nodes: document.nodes.filter(({ id }) => !nodes.has(id)),
@@ -152,6 +164,25 @@ const move = (document: WorkflowDocument, { places }: CommandOf<"move">) => ({
   }),
 })
 
+const nest = (document: WorkflowDocument, { edgeIds, nodes }: CommandOf<"nest">) => {
+  const gone = new Set(edgeIds)
+  const next: WorkflowDocument = {
+    ...document,
+    nodes: document.nodes.map((node) => {
+      const to = Object.hasOwn(nodes, node.id) ? nodes[node.id]! : undefined
+      return to === undefined || !isFinite(to.position)
+        ? node
+        : placedIn(node, to.parentId, to.position)
+    }),
+    edges: document.edges.filter(({ id }) => !gone.has(id)),
+  }
+  const parents = parentsOf(next.nodes)
+  const isSound = Object.entries(nodes).every(
+    ([id, { parentId }]) => parentId === undefined || parents.get(id) === parentId,
+  )
+  return isSound ? next : document
+}
+
 const after = (document: WorkflowDocument, command: Command): WorkflowDocument => {
   switch (command.type) {
     case "add":
@@ -160,6 +191,8 @@ const after = (document: WorkflowDocument, command: Command): WorkflowDocument =
       return remove(document, command)
     case "move":
       return move(document, command)
+    case "nest":
+      return nest(document, command)
     case "connect":
       return connected(document, command.edge)
     case "reconnect":

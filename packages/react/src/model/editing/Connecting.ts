@@ -6,12 +6,15 @@
  */
 import type { NodeTypeItem, RunDefinition, WorkflowValidation } from "@millrace/api/PromiseClient"
 import { wayBetween } from "./internal/Cycle.ts"
+import type { LoopEdgeRefusal, LoopBodies, LoopPorts } from "./internal/LoopBodies.ts"
+import { loopEdgeRefusal, loopBodies, orderOf } from "./internal/LoopBodies.ts"
 import type { DocumentEdge, WorkflowDocument } from "./Document.ts"
 import { dataOf, sourcePortOf, targetPortOf } from "./Document.ts"
 import { typesOfSchema } from "./internal/SchemaTypes.ts"
 
 /** The ports of a node. */
-export type PortLists = Pick<RunDefinition["ports"][number], "inputPorts" | "outputPorts">
+export type PortLists = Pick<RunDefinition["ports"][number], "inputPorts" | "outputPorts"> &
+  Pick<NodeTypeItem, "bodyPorts">
 
 /** The ports of a node by its id; `undefined` if nobody knows them. */
 export type PortsOfNode = (nodeId: string) => PortLists | undefined
@@ -36,6 +39,8 @@ export type ConnectRefusal =
   | { readonly reason: "noPort"; readonly nodeId: string; readonly port: string }
   /** They are joined already. */
   | { readonly reason: "exists"; readonly edgeId: string }
+  /** The edge may not cross the border of a loop. */
+  | LoopEdgeRefusal
 
 /** Whether two ports can be joined, and why not. */
 export type Connectable =
@@ -104,6 +109,34 @@ const rivalOf = (
   )
 }
 
+/** The loops of a document, as far as the ports of their nodes tell. */
+export const loopsIn = ({ nodes }: WorkflowDocument, portsOf: PortsOfNode): LoopBodies =>
+  loopBodies(nodes, (nodeId) => portsOf(nodeId)?.bodyPorts !== undefined)
+
+const namesOf = (ports: ReadonlyArray<{ readonly name: string }> = []) =>
+  ports.map(({ name }) => name)
+
+/** The names that decide which edges may cross the border of a loop. */
+export const loopPortsIn =
+  (portsOf: PortsOfNode) =>
+  (loopId: string): LoopPorts => {
+    const { bodyPorts, outputPorts } = portsOf(loopId) ?? unknownPorts
+    return { outputs: namesOf(outputPorts), body: namesOf(bodyPorts) }
+  }
+
+/** The way back along which an edge would close a circle, also through the body of a loop. */
+const wayBack = (
+  bodies: LoopBodies,
+  edges: ReadonlyArray<DocumentEdge>,
+  edge: { readonly source: string; readonly target: string },
+): ReadonlyArray<{ readonly target: string }> | undefined => {
+  const plain = wayBetween(edges, edge.target, edge.source)
+  const order = orderOf(bodies, edge)
+  if (plain !== undefined || order === undefined) return plain
+  const orders = edges.flatMap((each) => orderOf(bodies, each) ?? [])
+  return wayBetween(orders, order.target, order.source)
+}
+
 const refused = (refusal: ConnectRefusal): Connectable => ({ ok: false, refusal })
 
 /** Why the ports do not fit each other, whatever else the document has. */
@@ -117,7 +150,9 @@ const refusalOfPorts = (
   if (source === undefined) return { reason: "noPort", ...from }
   if (document.nodes.every(({ id }) => id !== to.nodeId)) return { reason: "noPort", ...to }
   const [gives, takes] = [portsOf(from.nodeId), portsOf(to.nodeId)]
-  const output = (gives ?? unknownPorts).outputPorts.find(({ name }) => name === from.port)
+  const { bodyPorts = [], outputPorts } = gives ?? unknownPorts
+  // Which of them may lead where says the border of the loop.
+  const output = [...outputPorts, ...bodyPorts].find(({ name }) => name === from.port)
   const input = (takes ?? unknownPorts).inputPorts.find(({ name }) => name === to.port)
   const isError = from.port === errorOutput && dataOf(source)["onError"] === "route"
   if (gives !== undefined && output === undefined && !isError) return { reason: "noPort", ...from }
@@ -146,6 +181,10 @@ export const canConnect = (
 ): Connectable => {
   const edges = document.edges.filter(({ id }) => id !== without)
   if (from.nodeId === to.nodeId) return refused({ reason: "self" })
+  const ends = { source: from.nodeId, target: to.nodeId }
+  const bodies = loopsIn(document, portsOf)
+  const border = loopEdgeRefusal(bodies, loopPortsIn(portsOf), ends, from.port)
+  if (border !== undefined) return refused(border)
   const ofPorts = refusalOfPorts(document, portsOf, from, to)
   if (ofPorts !== undefined && ofPorts.reason !== "types") return refused(ofPorts)
   const twin = edges.find(
@@ -156,7 +195,7 @@ export const canConnect = (
       targetPortOf(each) === to.port,
   )
   if (twin !== undefined) return refused({ reason: "exists", edgeId: twin.id })
-  const way = wayBetween(edges, to.nodeId, from.nodeId)
+  const way = wayBack(bodies, edges, ends)
   if (way !== undefined) {
     const nodeIds = [to.nodeId, ...way.map(({ target }) => target), to.nodeId]
     return refused({ reason: "cycle", nodeIds })

@@ -9,6 +9,12 @@ import type { Workflow } from "@millrace/api/PromiseClient"
 /** A node of a workflow, with whatever an editor has added to it. */
 export type DocumentNode = Workflow["nodes"][number]
 
+/** A place on the canvas, in pixels. */
+export interface Place {
+  readonly x: number
+  readonly y: number
+}
+
 /** An edge of a workflow, with whatever an editor has added to it. */
 export type DocumentEdge = Workflow["edges"][number]
 

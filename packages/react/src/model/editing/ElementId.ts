@@ -94,9 +94,16 @@ const renamedFrame = (node: DocumentNode, ids: NewIds): DocumentNode => {
   return { ...node, data: { ...dataOf(node), frame: framed.map((id) => ids.get(id) ?? id) } }
 }
 
+/** The node in the one with the new id. */
+const renamedParent = (node: DocumentNode, ids: NewIds): DocumentNode => {
+  const { parentId } = node as { readonly parentId?: unknown }
+  const fresh = typeof parentId === "string" ? ids.get(parentId) : undefined
+  return fresh === undefined ? node : { ...node, parentId: fresh }
+}
+
 /** The node with its new id, and with new names in its expressions. */
 export const renamedNode = (given: DocumentNode, ids: NewIds): DocumentNode => {
-  const node = renamedFrame(given, ids)
+  const node = renamedParent(renamedFrame(given, ids), ids)
   const id = ids.get(node.id) ?? node.id
   const { data } = node
   if (data === undefined) return id === node.id ? node : { ...node, id }

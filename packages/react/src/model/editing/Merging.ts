@@ -4,7 +4,8 @@
  * Guarantees: pure. Whatever only one of them has changed stays, down to the single input of a
  * node. Whatever both have changed otherwise, or one changed and the other removed, is a conflict,
  * and a choice decides it; without one, it is as I have it. Nodes that both added under one id are
- * two nodes: mine gets another id. The result is never a cycle, and has no edge without its nodes.
+ * two nodes: mine gets another id. The result is never a cycle, and has no edge without its nodes;
+ * a node that one has put into a loop stays where it is when the other has removed the loop.
  * Leaves out: the order of nodes and edges, which is theirs.
  */
 import { labelOf } from "./internal/ChangedField.ts"
@@ -14,6 +15,7 @@ import { isRecord, isSame, own, withoutLooseEdges } from "./Document.ts"
 import { hasCycle } from "./DocumentCheck.ts"
 import type { RenamedElements } from "./ElementId.ts"
 import { freeName, renamedDocument } from "./ElementId.ts"
+import { withoutLooseParents } from "./internal/Parents.ts"
 
 /** What one of the two has to say. */
 export type MergeChoice = "mine" | "theirs"
@@ -380,6 +382,7 @@ export const mergeDocuments = (
   const edges = versionsOf(({ edges: all }) => all, four)
   const nodes = mergedNodes(merging, four, edges)
   const both = { ...fields, nodes: nodes.nodes, edges: mergedEdges(merging, edges, nodes) }
-  const merged = withoutCycles(merging, withoutLooseEdges(both), four)
+  const sound = withoutLooseParents(withoutLooseEdges(both), base)
+  const merged = withoutCycles(merging, sound, four)
   return { merged, conflicts: merging.conflicts, renamed: fresh.renamed }
 }
