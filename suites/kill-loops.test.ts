@@ -36,8 +36,13 @@ const numbers = Array.from({ length: items }, (_, n) => n)
 const workflow = {
   name: "Loop",
   nodes: [
-    { id: "all", type: "constant", position: at(0), data: { inputs: { value: numbers } } },
-    { id: "each", type: "for_each", position: at(1), data: { inputs: { concurrency: 50 } } },
+    {
+      id: "each",
+      type: "for_each",
+      position: at(1),
+      // More numbers than a request may have.
+      data: { inputs: { concurrency: 50, items: `{{ [...Array(${items}).keys()] }}` } },
+    },
     {
       id: "work",
       type: "work",
@@ -49,7 +54,6 @@ const workflow = {
     { id: "out", type: "response", position: at(4), data: {} },
   ],
   edges: [
-    { id: "a", source: "all", target: "each", targetHandle: "items" },
     { id: "b", source: "each", target: "work", sourceHandle: "item", targetHandle: "inputs" },
     { id: "c", source: "each", target: "done", sourceHandle: "item" },
     { id: "d", source: "each", target: "out", sourceHandle: "results" },

@@ -103,15 +103,17 @@ const brokenSignal = (
 /** No wait was ended by its time while a signal for it was kept. */
 const brokenWait = (
   { least }: OrderScenario,
-  { answers, dues, runs, signals, starts }: OrderEvidence,
+  { answers, direct, dues, runs, signals, starts }: OrderEvidence,
   run: Run,
 ): string | undefined => {
   if (run.status !== "COMPLETED" || payloadOf(run) !== null) return undefined
   const { order } = starts.find(({ id }) => id === run.id)!
-  // What a canceled run gives back may come too late for others.
+  // What another run gives back may come too late: one that was canceled, or whose wait took a
+  // signal to the run itself.
   const mayBeBack = runs.some(
-    ({ id, status }) =>
-      status === "CANCELED" && starts.some((each) => each.id === id && each.order === order),
+    (other) =>
+      (other.status === "CANCELED" || direct.has(payloadOf(other)?.key ?? "")) &&
+      starts.some((each) => each.id === other.id && each.order === order),
   )
   if (mayBeBack) return undefined
   const missed = signals.find(

@@ -15,7 +15,7 @@ export interface Pause {
 
 /** Whether what is due then surely comes to nothing. */
 export const isStopped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
-  pauses.some(({ storedAt, until }) => due > storedAt && due < until)
+  pauses.some(({ since, storedAt, until }) => due > Math.max(since, storedAt) && due < until)
 
 /** Whether what is due then may come to nothing, without being counted. */
 export const mayBeDropped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>

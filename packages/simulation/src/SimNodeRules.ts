@@ -8,7 +8,7 @@ import { toNumber } from "@millrace/core/domain/Credits"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { ActiveNode, NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
-import { mapTexts, recorded, withoutToken } from "./SimFlow.ts"
+import { largeBytes, mapTexts, recorded, withoutToken } from "./SimFlow.ts"
 import type { Call } from "./SimJournal.ts"
 import { lineOf, messageOf, stageOf } from "./SimJournal.ts"
 import { isOver, type Place } from "./SimReference.ts"
@@ -85,6 +85,9 @@ const attemptIn = (
     : { ordinal, attempt: call.attempt, startedAt: watched.first.get(ordinal)! }
 }
 
+const putsOutLarge = ({ behavior: { end, output } }: Call): boolean =>
+  end === "return" && Object.values(output).some((json) => JSON.stringify(json).length > largeBytes)
+
 /** Every way in which the attempt may have ended, as far as anybody knows. */
 const endingsOf = (
   { byStore, journal, quietSince, time }: Bench,
@@ -105,7 +108,9 @@ const endingsOf = (
   const call = journal.by(machine, key)
   // The time of an attempt runs from before its handler is there.
   const limited = journal.permittedAt(key) + (limit ?? Infinity)
-  if (time.now >= limited && (call?.endedAt ?? Infinity) >= limited) {
+  // So does the time in which what it puts out is stored.
+  const isOpen = call?.endedAt === undefined || call.endedAt >= limited || putsOutLarge(call)
+  if (time.now >= limited && isOpen) {
     const isCutShort = Math.max(machine.wokenAt, time.leaptAt) >= journal.permittedAt(key)
     const more = { isBeginning: true, isAfter: true, isCutShort }
     endings.push(failed(call, "timed out after ", byStore(limited), more))

@@ -76,16 +76,18 @@ export class Traffic {
     return undefined
   }
 
-  /** Asks until there is an answer. */
+  /** Asks until there is an answer; throws what no client should see. */
   async insist<A>(
     method: "GET" | "POST",
     path: string,
     body?: object,
     idempotencyKey?: string,
   ): Promise<A> {
+    const before = this.scandals.length
     for (;;) {
       const answer = await this.ask<A>(method, path, body, idempotencyKey)
       if (answer !== undefined) return answer
+      if (this.scandals.length > before) throw new Error(this.scandals.at(-1))
       await sleep(50)
     }
   }
