@@ -8,6 +8,7 @@ import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { itemsPerPage, searchLength } from "@millrace/core/domain/Limits"
 import { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import { isAtMost } from "@millrace/core/domain/TextLength"
+import { timeOf } from "@millrace/core/domain/Timestamp"
 import { Schema, SchemaGetter, Struct } from "effect"
 import { isStorable } from "./Text.ts"
 
@@ -38,8 +39,7 @@ export const integerText = (minimum: number, maximum: number) => {
 export const timeText = Single.check(
   Schema.makeFilter(
     (text) =>
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) &&
-      !Number.isNaN(Date.parse(text)),
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) && timeOf(text) !== undefined,
     { expected: "a time in UTC, as 2026-01-31T09:30:00Z" },
   ),
 ).pipe(

@@ -30,7 +30,7 @@ const nameOf = (ast: SchemaAST.AST): string => {
     case "Literal":
       return JSON.stringify(ast.literal)
     case "Union":
-      return alternatives(ast.types.map(nameOf))
+      return objectOfSome(ast.types) ?? alternatives([...new Set(ast.types.map(nameOf))])
     default:
       return "another value"
   }
@@ -38,6 +38,25 @@ const nameOf = (ast: SchemaAST.AST): string => {
 
 const alternatives = (names: ReadonlyArray<string>): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+
+const literalOf = (ast: SchemaAST.AST, name: PropertyKey) => {
+  if (ast._tag !== "Objects") return undefined
+  const field = ast.propertySignatures.find((each) => each.name === name)
+  return field?.type._tag === "Literal" ? field.type : undefined
+}
+
+/** Objects that one field tells apart: `an object whose type is "a" or "b"`. */
+const objectOfSome = (types: ReadonlyArray<SchemaAST.AST>): string | undefined => {
+  const [first] = types
+  if (first?._tag !== "Objects") return undefined
+  for (const { name } of first.propertySignatures) {
+    const literals = types.map((type) => literalOf(type, name))
+    if (literals.some((each) => each === undefined)) continue
+    const values = alternatives(literals.map((each) => nameOf(each!)))
+    return `an object whose ${String(name)} is ${values}`
+  }
+  return undefined
+}
 
 const keyText = (key: string, first: boolean): string => {
   if (!/^[\w-]{1,64}$/.test(key)) return `[${quoted(key)}]`

@@ -45,6 +45,17 @@ describe("Sentence.sentenceOf", () => {
     it(`says ${expected}`, () => assert.strictEqual(sentence(Thing, value), expected))
   }
 
+  const Shape = Schema.Union([
+    Schema.Struct({ kind: Schema.Literal("circle"), radius: Schema.Number }),
+    Schema.Struct({ kind: Schema.Literal("square"), side: Schema.Number }),
+  ])
+  for (const value of [{ kind: "line" }, null, {}]) {
+    it(`says which objects there are, for ${JSON.stringify(value)}`, () => {
+      const expected = 'body: expected an object whose kind is "circle" or "square"'
+      assert.strictEqual(sentence(Shape, value), expected)
+    })
+  }
+
   it("names at most 20 problems and counts the rest", () => {
     const text = sentence(Schema.Array(Schema.String), Array(problemsShown + 3).fill(0))
     assert.strictEqual(text.split("; ").length, problemsShown + 1)

@@ -56,6 +56,20 @@ layer(Harness.layer)("order among runs", (it) => {
       }),
     )
 
+    it.effect("refuses a day that its month does not have", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin
+        for (const startAt of ["1970-02-31T00:00:00Z", "1971-02-29", "1970-04-31T00:00:00Z"]) {
+          const { body, status } = yield* call(owner, "POST", "", { workflowId, startAt })
+          assert.deepStrictEqual(
+            [status, body],
+            [400, { error: "startAt: expected an ISO 8601 time" }],
+          )
+        }
+        assert.deepStrictEqual((yield* call(owner, "GET", "")).body.items, [])
+      }),
+    )
+
     it.effect("starts now if the time has passed", () =>
       Effect.gen(function* () {
         const { owner, workflowId } = yield* begin

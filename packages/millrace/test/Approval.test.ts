@@ -335,7 +335,7 @@ describe("A start of a workflow that asks", () => {
     const start = (more: object) => refusal(engine.runs.start({ workflowId, ...more }))
     const output = { approved: { ...approve, by: "me" } }
     expect((await start({ pinnedOutputs: { ask: output } })).message).toContain(
-      'Pinned output of node "ask"',
+      'Pinned output of node "ask": it waits for the decision of a person, which no start gives',
     )
     const behind = await start({ pinnedOutputs: { yes: {} } })
     const follows = 'it follows the approval "ask"'

@@ -8,6 +8,7 @@
 import { Json } from "@millrace/core/domain/Json"
 import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { durationProblem, millisOf } from "@millrace/core/domain/NodePolicy"
+import { timeOf } from "@millrace/core/domain/Timestamp"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Schema } from "effect"
@@ -22,7 +23,7 @@ const problemsOfWait = (value: unknown) => {
 }
 
 const problemsOfTime = (value: unknown) =>
-  typeof value === "string" && !Number.isNaN(Date.parse(value))
+  typeof value === "string" && timeOf(value) !== undefined
     ? []
     : issue("expected an ISO 8601 time such as 2026-01-31T09:30:00Z")
 
@@ -40,7 +41,7 @@ const time = checked<string>(problemsOfTime, {
 
 const dueOf = (given: Duration | undefined, until: string | undefined, now: number) => {
   if ((given === undefined) === (until === undefined)) return undefined
-  return until === undefined ? now + millisOf(given)! : Date.parse(until)
+  return until === undefined ? now + millisOf(given)! : timeOf(until)
 }
 
 const ambiguous = "a delay needs either for or until, and not both"

@@ -53,6 +53,9 @@ describe("delay", () => {
     assert.deepStrictEqual(clauses(delay, "for", -1), ["expected at least 0 ms"])
     assert.deepStrictEqual(clauses(delay, "for", "400 days"), ["expected at most a year"])
     assert.match(clauses(delay, "for", "soon")?.[0] ?? "", /^expected a number of milliseconds/)
-    assert.match(clauses(delay, "until", "tomorrow")?.[0] ?? "", /^expected an ISO 8601 time/)
+    for (const until of ["tomorrow", "5 minutes", "2027-02-31T00:00:00Z", "2027-02-29"]) {
+      assert.match(clauses(delay, "until", until)?.[0] ?? "", /^expected an ISO 8601 time/)
+    }
+    assert.deepStrictEqual(clauses(delay, "until", "2028-02-29"), [])
   })
 })

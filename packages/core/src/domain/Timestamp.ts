@@ -21,12 +21,22 @@ export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
 /** The last possible time: the end of a wait that only a message ends. */
 export const never: Timestamp = 8_640_000_000_000_000
 
-/** `Date.parse` alone would also read "5 minutes", as a day in 2001. */
-const isoDate = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\d(?:T|$)/
+const isoDay = /^(?:\d{4}|[+-]\d{6})-\d\d-(\d\d)(?=T|$)/
+
+/**
+ * The time of a text in ISO 8601; `undefined` if it is none. `Date.parse` alone would also read
+ * "5 minutes", as a day in 2001, and 31 February, as a day in March.
+ */
+export const timeOf = (text: string): Timestamp | undefined => {
+  const [day, ofMonth] = isoDay.exec(text) ?? []
+  if (day === undefined || new Date(day).getUTCDate() !== Number(ofMonth)) return undefined
+  const millis = Date.parse(text)
+  return Number.isNaN(millis) ? undefined : millis
+}
 
 const parse = (text: string) => {
-  const millis = isoDate.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(millis)
+  const millis = timeOf(text)
+  return millis === undefined
     ? Effect.fail(new SchemaIssue.InvalidValue({ message: "Expected an ISO 8601 time" }, text))
     : Effect.succeed(millis)
 }

@@ -189,6 +189,8 @@ describe("runs.rerun", () => {
     expect(message).toMatch(/^Nothing has to run anew/)
     const unknown = await refusal(engine.runs.rerun(done.id, { from: ["mial"] }))
     expect(unknown.message).toMatch(/^from: there is no node "mial"/)
+    const versioned = await refusal(engine.runs.rerun(done.id, { version: 1 }))
+    expect(versioned.message).toMatch(/^version: goes with definition "current"/)
   })
 })
 

@@ -187,6 +187,9 @@ export const prepareRerun = Effect.fnUntraced(function* (
       `A run of the body of a loop has no rerun: rerun the run of its loop, ${root}`,
     ])
   }
+  if (request.version !== undefined && request.definition !== "current") {
+    return yield* refused(['version: goes with definition "current"; say that, or no version'])
+  }
   const { kept, plan, workflow } = yield* compare(parts, record, request)
   if (plan.anew.size === 0) {
     return yield* refused([

@@ -4,6 +4,7 @@
  * Guarantees: pure; every problem at once, each naming the node and, where there is one, the port.
  * Leaves out: how large outputs may be.
  */
+import { approvalType } from "../../domain/Approval.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import { problemsShown } from "../../domain/Limits.ts"
 import { hintOf } from "../../domain/Nearest.ts"
@@ -31,16 +32,19 @@ const problemOfPin = (nodeId: string, why: string, port?: string): Problem => ({
 })
 
 /** An approval is no approval if the start of the run gives it. */
-const waiting = "it waits for a signal; send that to the run"
+const waitingOf = (nodeType: string) =>
+  nodeType === approvalType
+    ? "it waits for the decision of a person, which no start gives"
+    : "it waits for a signal; send that to the run"
 
 /** Adds what stands against the output of one node. */
 const addProblems = (
-  { node: { id: nodeId }, ports, type }: NodePlan,
+  { node: { id: nodeId, type: nodeType }, ports, type }: NodePlan,
   output: JsonObject,
   problems: Array<Problem>,
 ): void => {
   const refuse = (why: string, port?: string) => problems.push(problemOfPin(nodeId, why, port))
-  const refusal = type.waitsForSignal === true ? waiting : refusals[type.role]
+  const refusal = type.waitsForSignal === true ? waitingOf(nodeType) : refusals[type.role]
   if (refusal !== undefined) {
     refuse(refusal)
     return
