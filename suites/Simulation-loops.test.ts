@@ -44,6 +44,28 @@ const faults = {
     commit: (each) =>
       commit({ ...each, starts: each.starts?.map(({ nodeRuns: _, ...start }) => start) }),
   })),
+  "stores none of the items that a loop has computed": faulty(({ commit }) => ({
+    commit: (each) =>
+      commit({ ...each, starts: each.starts?.filter(({ run }) => run.finishedAt === null) }),
+  })),
+  "stores nothing of them but their runs": faulty(({ commit }) => ({
+    commit: (each) =>
+      commit({
+        ...each,
+        starts: each.starts?.map((start) =>
+          start.run.finishedAt === null ? start : { ...start, nodeRuns: [] },
+        ),
+      }),
+  })),
+  "moves no credits for them": faulty(({ commit }) => ({
+    commit: (each) =>
+      commit({
+        ...each,
+        starts: each.starts?.map((start) =>
+          start.run.finishedAt === null ? start : { ...start, credits: [] },
+        ),
+      }),
+  })),
 }
 
 describe("brokenLoopOf", () => {

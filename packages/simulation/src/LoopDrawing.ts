@@ -34,9 +34,10 @@ const place = (
   id: string,
   type: string,
   inputs: JsonObject,
+  policy: JsonObject = {},
 ): void => {
   const parent = loop === undefined ? {} : { parentId: loop }
-  nodes.push({ id, type, position: { x: 0, y: 0 }, data: { inputs }, ...parent })
+  nodes.push({ id, type, position: { x: 0, y: 0 }, data: { inputs, ...policy }, ...parent })
 }
 
 /** The outputs of a step that its gathering node takes. */
@@ -48,6 +49,9 @@ const outputsOf = ({ _tag }: LoopStep): ReadonlyArray<string> =>
       : ["results", "count", "failed", "errors"]
 
 const until = { path: "done", op: "equals", value: true }
+
+/** How a leaf is tried again. */
+const again = { retry: { attempts: 2, initial: "1 second" } }
 
 const drawStep = (drawn: Drawn, loop: string | undefined, level: Level, step: LoopStep): void => {
   const { id } = step
@@ -85,7 +89,7 @@ const drawLevel = (drawn: Drawn, loop: string | undefined, level: Level, item: S
   const [leaf, end] = [`${prefix}leaf`, `${prefix}end`]
   const inputs = byExpression ? { item: `{{ ${item.id}.${item.port} }}` } : {}
   // Wherever a leaf is, it reads a node that is outside of all loops.
-  place(drawn, loop, leaf, isPure ? "quick" : "leaf", { ...inputs, root: "{{ ask.item }}" })
+  place(drawn, loop, leaf, isPure ? "quick" : "leaf", { ...inputs, root: "{{ ask.item }}" }, again)
   if (!byExpression) connect(drawn, item, { id: leaf, port: "item" })
   if (loop === undefined) connect(drawn, item, { id: leaf, port: "root" })
   place(drawn, loop, end, "end", {})

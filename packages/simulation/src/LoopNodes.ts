@@ -14,11 +14,12 @@ import { builtin } from "@millrace/nodes/Builtin"
 import { Effect, Schema } from "effect"
 import type { Level, LoopStep, LoopWorkflow } from "./LoopScenario.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { padding } from "./SimFlow.ts"
 import type { Stage } from "./SimNodes.ts"
 import { type End, request, response } from "./TreeNodes.ts"
 
-/** Percent of the leaves that fail. */
-const failing = 6
+/** Percent of the leaves that fail, of those whose first attempt does, and of long outputs. */
+const [failing, stumbling, long] = [6, 6, 8]
 
 /** What is called by an item: texts by themselves, several together. */
 const textOf = (item: JsonValue): string =>
@@ -28,8 +29,14 @@ const leafOf = (seed: number, prefix: string, item: string) => {
   const dice = diceFor(seed, `loop leaf ${prefix}${item}`)
   const fails = dice.chance(failing)
   // Some take longer than anybody's time may be over unnoticed.
-  return { fails, millis: dice.chance(3) ? 90_000 : dice.of([0, 0, 1, 40, 300, 2_000, 9_000]) }
+  const millis = dice.chance(3) ? 90_000 : dice.of([0, 0, 1, 40, 300, 2_000, 9_000])
+  // What waits for its next attempt, or has a large value, does not end at once.
+  return { fails, millis, stumbles: dice.chance(stumbling), isLong: dice.chance(long) }
 }
+
+/** What a leaf puts out. */
+const partOf = ({ isLong }: ReturnType<typeof leafOf>, root: string, text: string): string =>
+  isLong ? `${root}: ${text}${padding}` : `${root}: ${text}`
 
 /** True for the iteration after which a loop is done. */
 const isLast = (seed: number, item: string): boolean => diceFor(seed, `last ${item}`).chance(35)
@@ -49,12 +56,13 @@ const leafNode = (seed: number, key: "leaf" | "quick") =>
     ...(key === "quick" ? { effects: "none" } : {}),
     run: ({ item, root }) =>
       Effect.gen(function* () {
-        const { nodeId } = yield* CurrentNode
+        const { attempt, nodeId } = yield* CurrentNode
         const text = textOf(item)
-        const { fails, millis } = leafOf(seed, nodeId, text)
-        if (key === "leaf" && millis > 0) yield* Effect.sleep(millis)
-        if (fails) return yield* new NodeError({ message: `leaf ${text}`, retryable: false })
-        return { output: `${textOf(root)}: ${text}`, item: text }
+        const leaf = leafOf(seed, nodeId, text)
+        if (key === "leaf" && leaf.millis > 0) yield* Effect.sleep(leaf.millis)
+        if (leaf.fails) return yield* new NodeError({ message: `leaf ${text}`, retryable: false })
+        if (leaf.stumbles && attempt === 1) return yield* new NodeError({ message: "again" })
+        return { output: partOf(leaf, textOf(root), text), item: text }
       }),
   })
 
@@ -224,9 +232,10 @@ export class LoopOracle {
   #endAlone(level: Level, place: LevelPlace): End {
     const { seed } = this.#planted
     const text = textOf(place.item)
-    if (leafOf(seed, `${level.prefix}leaf`, text).fails) return "FAILED"
+    const leaf = leafOf(seed, `${level.prefix}leaf`, text)
+    if (leaf.fails) return "FAILED"
     const steps = level.steps.map((step) => this.#stepEndOf(step, place, text))
-    const parts = [`${place.root}: ${text}`, ...steps.filter((step) => step !== undefined)]
+    const parts = [partOf(leaf, place.root, text), ...steps.filter((step) => step !== undefined)]
     if (parts.length <= steps.length) return "FAILED"
     return { output: resultOf(seed, parts, text, place.base) }
   }

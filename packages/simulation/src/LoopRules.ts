@@ -5,6 +5,8 @@
  */
 import type { RunId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { Context, Effect } from "effect"
 import { epoch } from "@millrace/conformance/Samples"
 import { childPath, LoopOracle } from "./LoopNodes.ts"
 import type { Level, LoopScenario, LoopStep } from "./LoopScenario.ts"
@@ -90,6 +92,26 @@ const brokenCrowd = (trees: LoopTrees, { history }: Evidence): string | undefine
   return undefined
 }
 
+/** What a loop computes before it stores it has an end. */
+const brokenTurn = ({ setup }: LoopScenario, { turns }: Evidence): string | undefined => {
+  for (const turn of turns) {
+    for (const [node, items] of Map.groupBy(turn, ({ parent }) => parent!.nodeId)) {
+      const before = items.slice(0, -1).reduce((sum, { attempts }) => sum + attempts, 0)
+      if (before < setup.nodesPerStep) continue
+      return `a turn of a loop has an end: ${items.length} items of ${node} in one commit`
+    }
+  }
+  return undefined
+}
+
+/** Of each run, every event and every end of a node is recorded. */
+const brokenRecord = ({ stores }: Evidence, { accountId, id, sequence }: Run) => {
+  const { events } = Context.get(stores, RunStore)
+  const told = Effect.runSync(Effect.orDie(events(accountId, id, 0)))
+  const isRight = told.length === sequence && told.every((each, at) => each.sequence === at + 1)
+  return isRight ? undefined : `all that happens is recorded: ${id} has ${told.length} events`
+}
+
 const isTimedOut = ({ error }: Run): boolean => error?.startsWith("The run timed out") === true
 
 /** A run ends by its time if that has passed, and soon after it. */
@@ -163,7 +185,8 @@ export const brokenLoopRuleOf = (
   const trees = new LoopTrees(scenario, evidence)
   const started = runs.filter(({ parent }) => parent === null)
   if (started.length !== roots.length) return `a name starts one run: ${started.length}`
-  const misplaced = brokenPlaces(trees, runs) ?? brokenCrowd(trees, evidence)
+  const misplaced =
+    brokenPlaces(trees, runs) ?? brokenCrowd(trees, evidence) ?? brokenTurn(scenario, evidence)
   if (misplaced !== undefined) return misplaced
   const stopped = runs.filter(
     (run) => isTimedOut(run) || (run.status === "CANCELED" && asked.has(run.id)),
@@ -183,7 +206,8 @@ export const brokenLoopRuleOf = (
       brokenEnd(oracle, path, run, above, isAsked) ??
       brokenCount(oracle, path, run, children) ??
       brokenOrder(run, above, ends) ??
-      brokenCost(run, children)
+      brokenCost(run, children) ??
+      brokenRecord(evidence, run)
     if (found !== undefined) return found
   }
   return brokenBooks(evidence)

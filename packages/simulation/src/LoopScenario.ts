@@ -57,7 +57,7 @@ export interface LoopScenario extends Trouble {
 }
 
 const itemsOf = (dice: Dice, isDeep: boolean): Items => ({
-  count: dice.of(isDeep ? [0, 1, 2] : [0, 1, 2, 3, 4, 7]),
+  count: dice.of(isDeep ? [0, 1, 2, 5] : [0, 1, 2, 3, 4, 7]),
   concurrency: dice.of([1, 2, 5]),
   onError: dice.of(["stop", "continue", "drop"]),
   batch: dice.of([null, null, 1, 2, 3]),
@@ -82,7 +82,7 @@ const levelOf = (dice: Dice, prefix: string, depth: number, workflow: number): L
   const count = depth >= 3 ? 0 : least + dice.below(depth === 0 ? 2 : dice.of([1, 2, 2]))
   return {
     prefix,
-    isPure: dice.chance(depth === 0 ? 50 : 35),
+    isPure: dice.chance(depth === 0 ? 50 : 65),
     byExpression: dice.chance(40),
     hasResponse: depth === 0 || dice.chance(30),
     steps: Array.from({ length: count }, (_, at) =>
@@ -109,6 +109,10 @@ export const loopScenarioOf = (seed: number): LoopScenario => {
   }))
   const roots = rootsOf(dice, workflows.length)
   const actions = actionsOf(dice, isCalm ? 0 : dice.below(9), roots.length)
-  const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
+  // With most of these an item of a body that only computes ends with its first step, and a turn of
+  // a loop is over after a few of them.
+  const nodesPerStep = dice.of([1, 3, 4, 5, 9, 1_000])
+  const usual = { offsets: [0, 0, 0, 0], attemptsPerRun: 1_000, nodesPerStep }
+  const setup = { ...setupOf(dice, isCalm), ...usual }
   return { seed, setup, workflows, roots, actions, healedAt: spread + 5_000 }
 }

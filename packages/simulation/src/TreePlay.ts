@@ -69,6 +69,8 @@ class TreePlay<S extends Trouble> {
   readonly #scenario: S
   /** What has begun and ended, in order. */
   readonly #history: Array<{ readonly id: RunId; readonly isEnd: boolean }> = []
+  /** What each commit has stored of children that had ended before. */
+  readonly #turns: Array<ReadonlyArray<Run>> = []
   /** Children in the order in which they were stored, and those whose cancel was asked for. */
   readonly #children: Array<RunId> = []
   readonly #canceled = new Set<RunId>()
@@ -95,6 +97,7 @@ class TreePlay<S extends Trouble> {
       types: kind.typesOf(seed),
       strikes: strikes.map((strike) => ({ ...strike, operation: "commit" })),
       onCommit: ({ run: { finishedAt, id }, starts = [] }) => {
+        this.#turns.push(starts.flatMap(({ run }) => (run.finishedAt === null ? [] : run)))
         for (const { run } of starts) this.#noteChild(run)
         if (finishedAt !== null) this.#history.push({ id, isEnd: true })
       },
@@ -230,6 +233,7 @@ class TreePlay<S extends Trouble> {
         runs: whole,
         asked: this.#canceled,
         history: this.#history,
+        turns: this.#turns,
         stores: this.fleet.stores,
       })
     } else if (this.#rounds > roundsAtMost) {

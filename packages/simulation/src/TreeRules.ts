@@ -29,6 +29,8 @@ export interface Evidence {
   readonly asked: ReadonlySet<RunId>
   /** Which children have begun, and which runs have ended, in order. */
   readonly history: ReadonlyArray<{ readonly id: RunId; readonly isEnd: boolean }>
+  /** For each commit, the children that it has stored and that had ended before. */
+  readonly turns: ReadonlyArray<ReadonlyArray<Run>>
   readonly stores: Context.Context<LedgerStore | RunStore | ValueStore>
 }
 

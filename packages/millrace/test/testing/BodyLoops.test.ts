@@ -255,6 +255,28 @@ describe("A loop with a body", () => {
     expect(commits).toBeGreaterThan(6)
   })
 
+  it("survives a crash at any commit where its items are computed in turns", async () => {
+    const { commits, problems } = await whatIf(
+      () => ({ nodes, limits: { nodesPerStep: 4 } }),
+      async (engine) => {
+        const workflow = engine
+          .workflow("Crash")
+          .node("each", "for_each", { items: [1, 2, 3, 4, 5] })
+          .node("one", "constant", { value: "{{ each.item }}" }, { parentId: "each" })
+          .node("again", "while", { until: { op: "equals", value: "0+++" }, input: "0" })
+          .node("add", "constant", { value: "{{ again.last }}+" }, { parentId: "again" })
+          .node("out", "response")
+          .edge("each.results", "out.input")
+        const { id: workflowId } = await engine.workflows.create(workflow)
+        const run = await engine.runs.start({ workflowId })
+        await engine.clock.runToEnd()
+        return (await engine.runs.get(run.id)).output
+      },
+    )
+    expect(problems).toEqual([])
+    expect(commits).toBeLessThan(16)
+  })
+
   it("lists what became of its items, by number and a page at a time", async () => {
     await using engine = await testEngine({ nodes })
     const { id } = await engine.workflows.create(multiplying(engine, { onError: "continue" }))
