@@ -84,6 +84,23 @@ const failing = {
   edges: [],
 }
 
+const refund = {
+  name: "Refund",
+  description: "Asks before money goes back.",
+  nodes: [
+    node("ask", "approval", [0, 0], {
+      title: "Refund 900 EUR?",
+      description: "Order 1007 came back.",
+      fields: [{ name: "amount", label: "Amount in EUR", type: "number", required: true }],
+      approvers: "ann@example.com",
+      roles: ["editor"],
+      timeout: "3 days",
+    }),
+    node("response", "response", [1, 0]),
+  ],
+  edges: [edge("ask.approved", "response.input")],
+}
+
 const open = () => {
   let answers = 0
   return openTestEngine({
@@ -127,6 +144,7 @@ const furnish = async (engine: Engine) => {
   const helloId = await make(hello)
   const triageId = await make(triage)
   const failingId = await make(failing)
+  const refundId = await make(refund)
   const start = async (workflowId: string, values: StartRequest["values"] = {}) => {
     const { id } = await runs.start({
       workflowId,
@@ -153,12 +171,29 @@ const furnish = async (engine: Engine) => {
   await start(triageId)
   await start(triageId)
   const liveRun = await start(triageId)
+  const askingRun = (await runs.start({ workflowId: refundId })).id
+  const { id: laterRun } = await runs.start({
+    workflowId: helloId,
+    startAt: "2026-03-03T06:00:00Z",
+    priority: 5,
+    concurrencyKey: "acme",
+  })
   await webhooks.test({ url: receiver })
   await webhooks.test({ url: "https://old.example.com/hook" })
   await clock.advance("3 minutes")
   await sessions.create({ role: "viewer", expiresIn: "5 days" })
   await engine.accounts.create({ name: "Blue Bottle Books" })
-  return { id: failingId, runId: failedRun, digestId, digestRun, diamondId, triageId, liveRun }
+  return {
+    id: failingId,
+    runId: failedRun,
+    digestId,
+    digestRun,
+    diamondId,
+    triageId,
+    liveRun,
+    askingRun,
+    laterRun,
+  }
 }
 
 /** What is served, and by whom it is seen. */
@@ -169,7 +204,10 @@ export interface Scene {
   /** Signs an operator in. */
   readonly cookie: string
   readonly made: Made &
-    Record<"diamondId" | "digestId" | "digestRun" | "liveRun" | "triageId", string>
+    Record<
+      "askingRun" | "diamondId" | "digestId" | "digestRun" | "laterRun" | "liveRun" | "triageId",
+      string
+    >
   readonly close: () => Promise<void>
 }
 

@@ -61,6 +61,8 @@ const subjectsOf = ({ made }: Scene): ReadonlyArray<Subject> => [
     place: ["Run", `/runs/${made.digestRun}`, "Completed"],
     prepare: chooseNode("digest"),
   },
+  { name: "run-asking", place: ["Run", `/runs/${made.askingRun}?node=ask`, "Amount in EUR"] },
+  { name: "run-later", place: ["Run", `/runs/${made.laterRun}`, "Waits until"] },
   { name: "run-running", place: ["Run", `/runs/${made.liveRun}`, "Running"] },
 ]
 

@@ -18,6 +18,9 @@ const Workflow = lazy(() =>
   import("./pages/Workflow.tsx").then(({ Workflow: page }) => ({ default: page })),
 )
 const Keys = lazy(() => import("./pages/Keys.tsx").then(({ Keys: page }) => ({ default: page })))
+const Approvals = lazy(() =>
+  import("./pages/Approvals.tsx").then(({ Approvals: page }) => ({ default: page })),
+)
 const Deliveries = lazy(() =>
   import("./pages/Deliveries.tsx").then(({ Deliveries: page }) => ({ default: page })),
 )
@@ -58,6 +61,7 @@ const Pages = () => (
       <Route path="/workflows/:id">{({ id }) => <Workflow key={id} id={id} />}</Route>
       <Route path="/runs" component={Runs} />
       <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
+      <Route path="/approvals" component={Approvals} />
       <Route path="/deliveries" component={Deliveries} />
       <Route path="/usage" component={Usage} />
       <Route path="/node-types" component={NodeTypes} />

@@ -7,6 +7,7 @@ import {
   Boxes,
   Building2,
   ChartColumn,
+  CircleCheck,
   Coins,
   HeartPulse,
   KeyRound,
@@ -30,6 +31,7 @@ export interface Entry {
 const entries: ReadonlyArray<Entry> = [
   { to: "/", words: "Workflows", Icon: WorkflowIcon },
   { to: "/runs", words: "Runs", Icon: Activity },
+  { to: "/approvals", words: "Approvals", Icon: CircleCheck },
   { to: "/deliveries", words: "Deliveries", Icon: Send },
   { to: "/usage", words: "Usage", Icon: ChartColumn },
   { to: "/node-types", words: "Node types", Icon: Boxes },

@@ -10,10 +10,12 @@ import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest"
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
+import { decideListed } from "./ListedApprovals.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
 import { runFailedAgain } from "./FailedRuns.ts"
 import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
+import { startLater } from "./LaterStart.ts"
 import { publishVersions } from "./PublishVersions.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
@@ -148,6 +150,11 @@ const furnish = async () => {
       const nodes = [{ ...node, data }]
       const { id = "" } = await ask("POST", "/workflows", { name: "Failing", nodes, edges: [] })
       const { runId = "" } = await ask("POST", "/runs", { workflowId: id })
+      const inputs = { title: "Refund 900 EUR?", roles: ["editor"] }
+      const asking = { id: "ask", type: "approval", position: { x: 0, y: 0 }, data: { inputs } }
+      const refund = { name: "Refund", nodes: [asking], edges: [] }
+      const { id: workflowId = "" } = await ask("POST", "/workflows", refund)
+      await ask("POST", "/runs", { workflowId })
       return { id, runId }
     },
     [account, hook] as const,
@@ -381,6 +388,18 @@ describe("working", () => {
   it("runs again what has failed, each run once", async () => {
     const { page, seen } = await openAsOperator()
     await runFailedAgain(page)
+    expect(seen.errors).toEqual([])
+  })
+
+  it("starts a run for later, and shows when, how urgent and with which key", async () => {
+    const { page, seen } = await openAsOperator()
+    await startLater(page)
+    expect(seen.errors).toEqual([])
+  })
+
+  it("lists what waits for a decision, and leads to the form of it", async () => {
+    const { page, seen } = await openAsOperator()
+    await decideListed(page)
     expect(seen.errors).toEqual([])
   })
 

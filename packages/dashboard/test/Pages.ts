@@ -27,6 +27,7 @@ export const pagesOf = ({ id, runId }: Made): ReadonlyArray<Place> => [
   ["Failing", `/workflows/${id}?tab=settings`, "Name"],
   ["Runs", "/runs", "Live"],
   ["Run", `/runs/${runId}`, "out of stock"],
+  ["Approvals", "/approvals", "Refund 900 EUR?"],
   ["Deliveries", "/deliveries", "webhook.test"],
   ["Usage", "/usage", "Available credits"],
   ["Node types", "/node-types", "http_request"],

@@ -44,6 +44,8 @@ export interface RunViewProps {
     | undefined
   /** Called with the id of a run that has started this one, or that it has started, to open it. */
   readonly onOpenRun?: ((runId: string) => void) | undefined
+  /** The node that is shown first; the viewer chooses others. */
+  readonly initialNodeId?: string | undefined
   /** Called when the viewer chooses another node, also by following. */
   readonly onSelect?: (nodeId: string | undefined) => void
 }
@@ -172,6 +174,7 @@ const Trouble = ({ error, run }: Pick<RunReading, "error" | "run">) => {
 
 /** Shows a run, live. */
 export const RunView = ({
+  initialNodeId,
   nodeTypes = noTypes,
   onOpenEditor,
   onOpenRun,
@@ -183,7 +186,7 @@ export const RunView = ({
 }: RunViewProps) => {
   const { messages } = useSurroundings()
   const reading = useRun(runId)
-  const [selected, setSelected] = useState<string>()
+  const [selected, setSelected] = useState(initialNodeId)
   const [isFollowing, setFollowing] = useState(false)
   const { isLoading, run } = reading
   const followed = isFollowing ? latestNode(reading) : undefined

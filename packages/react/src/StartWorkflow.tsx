@@ -1,15 +1,17 @@
 /**
  * Starts a workflow with values: a dialog with a field for each value that its request node
- * declares.
+ * declares, and for priority, time and concurrency key.
  *
  * Guarantees: a start that is refused keeps what was typed, and says why. Leaves out: following the
  * run; see `<RunView>`.
  */
 import { useState } from "react"
 import { StartForm } from "./internal/editor/StartForm.tsx"
+import { StartOrder } from "./internal/editor/StartOrder.tsx"
 import { sentenceOf } from "./internal/FailureText.tsx"
 import { useSurroundings } from "./internal/Surroundings.ts"
 import { useWorkflow } from "./Hooks.ts"
+import { noStartOrder, startOrderOf } from "./internal/editor/OrderTexts.ts"
 import { startFieldsOf } from "./model/StartValues.ts"
 
 /** What `<StartWorkflow>` takes. */
@@ -25,6 +27,7 @@ export const StartWorkflow = ({ onClose, onStarted, workflowId }: StartWorkflowP
   const { client } = useSurroundings()
   const { data: workflow, error } = useWorkflow(workflowId)
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
+  const [order, setOrder] = useState(noStartOrder)
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState("")
   if (workflow === undefined && error === undefined) return null
@@ -32,7 +35,7 @@ export const StartWorkflow = ({ onClose, onStarted, workflowId }: StartWorkflowP
     setBusy(true)
     setProblem("")
     void client.runs
-      .start({ workflowId, values })
+      .start({ workflowId, values, ...startOrderOf(order) })
       .then(({ id }) => onStarted(id))
       .catch((cause: unknown) => setProblem(sentenceOf(cause)))
       .finally(() => setBusy(false))
@@ -46,6 +49,8 @@ export const StartWorkflow = ({ onClose, onStarted, workflowId }: StartWorkflowP
       onTexts={setTexts}
       problem={workflow === undefined ? sentenceOf(error) : problem}
       texts={texts}
-    />
+    >
+      <StartOrder onTexts={setOrder} texts={order} />
+    </StartForm>
   )
 }

@@ -29,7 +29,8 @@ export const Listed = ({
 }) => {
   if (query.error !== null) return <Notice kind="error">{sentenceOf(query.error)}</Notice>
   if (query.isPending) return <p className="quiet">Loading</p>
-  if (count === 0) return <div className="empty">{empty}</div>
+  // A page without items may have others behind it.
+  if (count === 0 && query.hasNextPage !== true) return <div className="empty">{empty}</div>
   return (
     <>
       {children}

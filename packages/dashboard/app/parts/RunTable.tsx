@@ -6,6 +6,18 @@ import { Link } from "wouter"
 import { durationText, numberText, timeText, timeZone } from "../Words.ts"
 import { Status } from "./Status.tsx"
 
+/** What a waiting run waits for, and how urgent it is; empty for others. */
+const orderText = ({ concurrencyKey, priority, startAt, status }: RunItem): string =>
+  status !== "QUEUED"
+    ? ""
+    : [
+        startAt === undefined ? "" : `until ${timeText(startAt)}`,
+        priority === undefined ? "" : `priority ${priority}`,
+        concurrencyKey === undefined ? "" : `key ${concurrencyKey}`,
+      ]
+        .filter((part) => part !== "")
+        .join(", ")
+
 /** Runs, newest first. */
 export const RunTable = ({
   caption,
@@ -38,6 +50,7 @@ export const RunTable = ({
             </td>
             <td dir="auto">
               {run.workflowName}
+              {orderText(run) !== "" && <div className="quiet clamp">Waits: {orderText(run)}</div>}
               {run.error !== null && <div className="error clamp">{run.error}</div>}
             </td>
             <td>

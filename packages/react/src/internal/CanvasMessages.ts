@@ -139,6 +139,11 @@ export const canvasMessages = {
   startValues: "Values of the run",
   noStartValues: "The workflow asks for no values.",
   notGiven: "Not given",
+  startOrder: "When it is its turn",
+  startPriority: "Priority, from -10 to 10",
+  startNotBefore: (zone: string) => `Not before (${zone})`,
+  startKey: "Concurrency key",
+  startKeyHint: "Runs with the same key wait for each other.",
   asJson: (type: string) => `As JSON: ${type}.`,
   notJsonOf: (name: string, type: string) => `${name} has to be JSON of type ${type}.`,
 

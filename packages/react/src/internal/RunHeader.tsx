@@ -29,6 +29,24 @@ interface RunHeaderProps {
   readonly readOnly: boolean
 }
 
+/** When a run may start, before whom, and beside which others. */
+const useOrder = ({ concurrency, concurrencyKey, priority, startAt, status }: Run) => {
+  const { messages, times } = useSurroundings()
+  return [
+    [
+      status === "QUEUED" ? messages.waitsUntil : messages.putOffUntil,
+      startAt === undefined ? undefined : times.full(startAt),
+    ],
+    [messages.priority, priority === undefined ? undefined : String(priority)],
+    [
+      messages.concurrencyKey,
+      concurrencyKey === undefined
+        ? undefined
+        : messages.keyAndConcurrency(concurrencyKey, concurrency ?? 1),
+    ],
+  ] as const
+}
+
 const Facts = ({ reading, run }: Pick<RunHeaderProps, "reading" | "run">) => {
   const { messages, times } = useSurroundings()
   const { clockOffset } = reading
@@ -40,6 +58,7 @@ const Facts = ({ reading, run }: Pick<RunHeaderProps, "reading" | "run">) => {
     [messages.duration, took === undefined ? undefined : durationText(Math.max(0, took))],
     [messages.credits, String(run.actualCredits)],
     [messages.childCredits, run.childCredits === undefined ? undefined : String(run.childCredits)],
+    ...useOrder(run),
     [messages.zone, times.zone],
   ] as const
   return (

@@ -4,6 +4,7 @@
  * Guarantees: the focus stays in it while it is open. An empty field is not given.
  */
 import { Play, X } from "lucide-react"
+import type { ReactNode } from "react"
 import { useEffect, useId, useRef, useState } from "react"
 import type { StartField } from "../../model/StartValues.ts"
 import { startTextOf, startValuesOf } from "../../model/StartValues.ts"
@@ -71,11 +72,13 @@ interface StartFormProps {
   readonly onClose: () => void
   readonly isBusy?: boolean
   readonly problem?: string
+  /** Behind the fields. */
+  readonly children?: ReactNode
 }
 
 /** Asks for the values of a run. */
 export const StartForm = (props: StartFormProps) => {
-  const { fields, isBusy = false, onClose, onStart, onTexts, problem = "", texts } = props
+  const { children, fields, isBusy = false, onClose, onStart, onTexts, problem = "", texts } = props
   const { messages } = useSurroundings()
   const [wrong, setWrong] = useState<ReadonlyArray<StartField>>([])
   const dialog = useRef<HTMLDialogElement>(null)
@@ -116,6 +119,7 @@ export const StartForm = (props: StartFormProps) => {
             text={Object.hasOwn(texts, field.name) ? texts[field.name]! : ""}
           />
         ))}
+        {children}
         {problem === "" ? null : (
           <p className={theme.failure} role="alert">
             {problem}
