@@ -1,5 +1,6 @@
 // What runs cost that call each other, wait for signals and start by themselves, on Postgres with
-// fsync on: children, items of a loop over child runs, signals and starts of schedules per second.
+// fsync on: children, items of a loop over child runs, of a body with effects and of one that only
+// computes, signals and starts of schedules per second.
 //
 // Each stands beside the bare statements that it cannot do without, as many at once: rows of a like
 // size, in the transactions that the promises need, without an engine. The two take turns in every
@@ -16,6 +17,8 @@ import { Triggers } from "@millrace/core/engine/Triggers"
 import { Runs } from "@millrace/core/engine/Runs"
 import { constant } from "@millrace/nodes/Constant"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { Json } from "@millrace/core/domain/Json"
+import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Layer, References } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -23,13 +26,23 @@ import { forEach } from "../packages/nodes/src/internal/ForEach.ts"
 import { request } from "../packages/nodes/src/internal/Request.ts"
 import { subWorkflow } from "../packages/nodes/src/internal/SubWorkflow.ts"
 import { waitSignal } from "../packages/nodes/src/internal/WaitSignal.ts"
+import { payload } from "./contest/Contestant.ts"
 import { postgres } from "./Durable.ts"
-import { account, complete, finished, save } from "./Workloads.ts"
+import { account, complete, finished, save, step } from "./Workloads.ts"
+
+/** The same node as `step`, which a loop may compute. */
+const computing = define({
+  key: "computing",
+  effects: "none",
+  inputs: {},
+  outputs: { output: Json },
+  run: () => Effect.succeed({ output: payload }),
+})
 
 const count = 400
 const atOnce = 50
 
-const types = NodeTypes.layer(constant, request, forEach, subWorkflow, waitSignal)
+const types = NodeTypes.layer(constant, computing, step, request, forEach, subWorkflow, waitSignal)
 
 const engine = Schedules.layer.pipe(
   Layer.provideMerge(Engine.layerWithoutWebhooks),
@@ -51,12 +64,9 @@ const alone = (type: string, inputs: JsonObject) => ({
   edges: [],
 })
 
-/** A loop with one node in its body. */
-const withBody = (inputs: JsonObject) => ({
-  nodes: [
-    node("each", "for_each", inputs),
-    { ...node("body", "constant", { value: 1 }), parentId: "each" },
-  ],
+/** A loop with one node of this type in its body. */
+const withBody = (type: string, inputs: JsonObject) => ({
+  nodes: [node("each", "for_each", inputs), { ...node("body", type, {}), parentId: "each" }],
   edges: [],
 })
 
@@ -114,7 +124,7 @@ const schedules = Effect.fnUntraced(function* (drawing: Parameters<typeof save>[
   const triggers = yield* Triggers
   const sql = yield* SqlClient
   let workflowId: WorkflowId | undefined
-  const at = Math.ceil((yield* Clock.currentTimeMillis) / 1_000) * 1_000 + 8_000
+  const at = Math.ceil((yield* Clock.currentTimeMillis) / 1_000) * 1_000 + 20_000
   const workflows: Array<WorkflowId> = []
   for (const n of numbers) {
     if (n % triggersPerWorkflow === 0) workflows.push((workflowId = yield* save(drawing)))
@@ -188,6 +198,18 @@ const bareChild = (withParent: boolean) =>
     )
   })
 
+/** A parent stores a turn of items, each with two rows: those that it is given, and its own. */
+const bareTurn = Effect.gen(function* () {
+  const { advance, insert, sql, together } = yield* bareRows
+  const parent = yield* insert(null)
+  const items = sql`WITH items AS (
+    INSERT INTO bare_runs (parent, revision, body)
+      SELECT ${parent}::int8, 1, ${body} FROM generate_series(1, ${count}) RETURNING id)
+    INSERT INTO bare_rows (run, body)
+      SELECT id, ${body} FROM items CROSS JOIN generate_series(1, 2)`
+  return yield* rateOf(together(advance(parent), items))
+})
+
 /** A signal finds a wait and is sent; the run takes it and ends. */
 const bareSignals = Effect.gen(function* () {
   const { advance, insert, row, send, sql, take, together } = yield* bareRows
@@ -227,7 +249,9 @@ export const measure = async (rounds: number) => {
     const parent = yield* save(alone("sub_workflow", { workflowId: child }))
     const items = { workflowId: child, items: numbers, concurrency: atOnce }
     const loop = yield* save(alone("for_each", items))
-    const drawn = yield* save(withBody({ items: numbers, concurrency: atOnce }))
+    const drawing = { items: numbers, concurrency: atOnce }
+    const drawn = yield* save(withBody("step", drawing))
+    const computed = yield* save(withBody("computing", drawing))
     const wait = yield* save(waiting)
     const runs = yield* Runs
     const once = (workflowId: WorkflowId) =>
@@ -237,6 +261,9 @@ export const measure = async (rounds: number) => {
       note("children", yield* rateOf(complete(parent, count, atOnce)), yield* bareChild(true))
       note("items, child runs", yield* rateOf(once(loop)), yield* bareChild(false))
       note("items, loop body", yield* rateOf(once(drawn)), yield* bareChild(false))
+      const rate = yield* rateOf(once(computed))
+      note("items, body that computes", rate, yield* bareChild(false))
+      note("the same, beside one turn", rate, yield* bareTurn)
       note("signals", yield* signals(wait, round), yield* bareSignals)
       const due = alone("constant", { value: 1 })
       note("schedules", yield* schedules(due), yield* bareSchedules)

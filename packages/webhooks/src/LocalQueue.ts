@@ -8,6 +8,7 @@
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { localDeliveries, localDeliveriesLength } from "@millrace/core/domain/Limits"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, Effect, Layer } from "effect"
@@ -55,14 +56,22 @@ export class LocalQueue extends Context.Service<LocalQueue, DeliveryQueue>()(
   static readonly layer: Layer.Layer<LocalQueue> = Layer.sync(LocalQueue, () => new DeliveryQueue())
 }
 
+/** The deliveries of a commit, and of the runs that it starts which have ended already. */
+const deliveriesOf = ({ deliveries, starts = [] }: RunCommit): ReadonlyArray<Delivery> => {
+  const further = starts.flatMap((each) => each.deliveries ?? [])
+  return further.length === 0 ? deliveries : [...deliveries, ...further]
+}
+
 /** The same run store, which puts the deliveries of every successful commit into the queue. */
 export const watched = (store: RunStore["Service"], queue: DeliveryQueue): RunStore["Service"] =>
   RunStore.of({
     ...store,
-    commit: (commit) =>
-      commit.deliveries.length === 0
+    commit: (commit) => {
+      const deliveries = deliveriesOf(commit)
+      return deliveries.length === 0
         ? store.commit(commit)
-        : Effect.tap(store.commit(commit), () => Effect.sync(() => queue.put(commit.deliveries))),
+        : Effect.tap(store.commit(commit), () => Effect.sync(() => queue.put(deliveries)))
+    },
   })
 
 /** Replaces the run store by {@link watched}. */

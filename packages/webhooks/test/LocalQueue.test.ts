@@ -3,7 +3,7 @@
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { describe, expect, it } from "@effect/vitest"
-import type { RunCommit } from "@millrace/core/ports/RunStore"
+import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect } from "effect"
@@ -70,15 +70,22 @@ describe("LocalQueue.watched", () => {
       const store = yield* RunStore
       const queue = new DeliveryQueue()
       const { heard } = listen(queue)
-      const commitOf = (deliveries: ReadonlyArray<Delivery>) => ({ deliveries }) as RunCommit
+      const commitOf = (
+        deliveries: ReadonlyArray<Delivery>,
+        ...ofStarts: ReadonlyArray<ReadonlyArray<Delivery>>
+      ) => {
+        const starts = ofStarts.map((own) => ({ deliveries: own }) as StartedRun)
+        return { deliveries, starts } as Partial<RunCommit> as RunCommit
+      }
       const good = watched(
         RunStore.of({ ...store, commit: (commit) => Effect.sync(() => void given.push(commit)) }),
         queue,
       )
-      const all = many(2)
-      yield* good.commit(commitOf(all))
-      yield* good.commit(commitOf([]))
-      expect([heard, given.length]).toEqual([all, 2])
+      const all = many(5)
+      yield* good.commit(commitOf(all.slice(0, 2)))
+      yield* good.commit(commitOf([], []))
+      yield* good.commit(commitOf(all.slice(2, 3), [], all.slice(3, 4), all.slice(4)))
+      expect([heard, given.length]).toEqual([all, 3])
       const bad = watched(RunStore.of({ ...store, commit: () => Effect.fail(away) }), queue)
       yield* Effect.flip(bad.commit(commitOf(many(1))))
       expect(heard).toEqual(all)
