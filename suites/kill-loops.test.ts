@@ -13,7 +13,7 @@ import { wreak } from "../packages/server/test/kill/Havoc.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
 /** How many items there are, and how often a server is killed, over how long. */
-const items = Number(process.env["KILL_ITEMS"] ?? 600)
+const asked = process.env["KILL_ITEMS"]
 const kills = Number(process.env["KILL_TIMES"] ?? 10)
 const overMillis = Number(process.env["KILL_MILLIS"] ?? 20_000)
 const mostMegabytes = 300
@@ -22,7 +22,7 @@ const mostMegabytes = 300
 const env = { MILLRACE_LEASE: "2s", NODE_OPTIONS: "--max-old-space-size=160" }
 
 // At least ten items a second, however slow the machine is.
-const mostMillis = 300_000 + items * 100
+const mostMillis = 300_000 + Number(asked ?? 600) * 100
 vi.setConfig({ testTimeout: mostMillis + 60_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
@@ -30,10 +30,8 @@ afterEach(() => arena?.close())
 
 const at = (column: number) => ({ x: column * 300, y: 0 })
 
-const numbers = Array.from({ length: items }, (_, n) => n)
-
-/** The body calls a node that costs credits, and puts out its item. */
-const workflow = {
+/** A loop whose body has a node of this type, and puts out its item. */
+const workflowOf = (items: number, type: string) => ({
   name: "Loop",
   nodes: [
     {
@@ -45,20 +43,32 @@ const workflow = {
     },
     {
       id: "work",
-      type: "work",
+      type,
       parentId: "each",
       position: at(2),
-      data: { inputs: { millis: 1 } },
+      data: { inputs: type === "work" ? { millis: 1 } : {} },
     },
     { id: "done", type: "response", parentId: "each", position: at(3), data: {} },
     { id: "out", type: "response", position: at(4), data: {} },
   ],
   edges: [
-    { id: "b", source: "each", target: "work", sourceHandle: "item", targetHandle: "inputs" },
+    {
+      id: "b",
+      source: "each",
+      target: "work",
+      sourceHandle: "item",
+      targetHandle: type === "work" ? "inputs" : "value",
+    },
     { id: "c", source: "each", target: "done", sourceHandle: "item" },
     { id: "d", source: "each", target: "out", sourceHandle: "results" },
   ],
-}
+})
+
+/** A node that costs credits and is called, and one that the loop computes. */
+const bodies = [
+  { what: "call a node", type: "work", items: Number(asked ?? 600) },
+  { what: "compute", type: "constant", items: Number(asked ?? 6_000) },
+]
 
 /** The most memory that any server of a fleet has had so far, in megabytes. */
 const watchMemory = (fleet: Fleet) => {
@@ -80,13 +90,14 @@ const watchMemory = (fleet: Fleet) => {
   }
 }
 
-it("put out the result of every item once and in order, in bounded memory, over kills", async () => {
+it.each(bodies)("items that $what have one result each, in order, over kills", async (body) => {
+  const { items, type } = body
   arena = await Arena.open({ seed: seedOf(), size: 2, env })
   const { dice, fleet, postgres, traffic } = arena
   const { id: workflowId } = await traffic.insist<{ readonly id: string }>(
     "POST",
     "/workflows",
-    workflow,
+    workflowOf(items, type),
   )
   const begun = Date.now()
   const peakOf = watchMemory(fleet)
@@ -123,7 +134,7 @@ it("put out the result of every item once and in order, in bounded memory, over 
     "GET",
     `/runs/${runId}`,
   )
-  expect(context.output).toEqual(numbers)
+  expect(context.output).toEqual(Array.from({ length: items }, (_, n) => n))
   expect(peak).toBeLessThan(mostMegabytes)
   expect(await readDiscrepancies(postgres.url)).toEqual([])
 })

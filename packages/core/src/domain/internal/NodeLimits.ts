@@ -19,8 +19,8 @@ export const calledBytes = 4_194_304
 /** Runs that a node starts in one step, and of whose ends it has not heard. */
 export const childrenAtOnce = 50
 
-/** Characters, counted roughly, of items that a loop computes before it stores them (1 MiB). */
-export const turnCharacters = 1_048_576
+/** Characters, counted roughly, of items that a loop computes before it stores them (256 KiB). */
+export const turnCharacters = 262_144
 
 /** Items in a row that do not end at once; after them, no more of their body are computed. */
 export const itemTries = 3
