@@ -6,7 +6,7 @@ import { afterEach, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 import { readDiscrepancies } from "../packages/server/test/kill/Evidence.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
@@ -64,14 +64,19 @@ it("start each child once, and end with every result, over kills", async () => {
     (await traffic.insist<{ readonly id: string }>("POST", "/workflows", body)).id
   const workflowId = await stored(parentOf(await stored(child)))
   const begun = Date.now()
-  const havoc = wreak(fleet, postgres, dice, { kills, terminations: 5, restarts: 0, overMillis })
+  const disruptions = disrupt(fleet, postgres, dice, {
+    kills,
+    terminations: 5,
+    restarts: 0,
+    overMillis,
+  })
   const ids: Array<string> = []
   for (let n = 0; n < parents; n++) {
     ids.push(
       (await traffic.insist<{ readonly runId: string }>("POST", "/runs", { workflowId })).runId,
     )
   }
-  const done = await havoc
+  const done = await disruptions
   await arena.settled(400_000)
   console.log(`${parents} parents of ${items} children in ${Date.now() - begun} ms`, done)
   const results = await query<{ readonly id: string; readonly output: unknown }>(

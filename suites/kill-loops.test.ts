@@ -9,7 +9,7 @@ import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 import { readDiscrepancies } from "../packages/server/test/kill/Evidence.ts"
 import type { Fleet } from "../packages/server/test/kill/Fleet.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
 /** How many items there are, and how often a server is killed, over how long. */
@@ -107,7 +107,7 @@ it.each(bodies)("items that $what have one result each, in order, over kills", a
     { workflowId },
     "the loop",
   )
-  const done = await wreak(fleet, postgres, dice, {
+  const done = await disrupt(fleet, postgres, dice, {
     kills,
     terminations: 0,
     restarts: 0,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 })
@@ -68,7 +68,7 @@ it("start each time once, over kills, lost connections and pauses", async () => 
   const overMillis = seconds * 1_000
   const options = { kills: 8, terminations: 10, restarts: 0, overMillis }
   const [done] = await Promise.all([
-    wreak(fleet, postgres, dice, options),
+    disrupt(fleet, postgres, dice, options),
     freeze(arena, 3, overMillis),
   ])
   const expected = triggers.flatMap((id) =>

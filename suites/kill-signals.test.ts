@@ -6,7 +6,7 @@
 import { afterEach, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
@@ -74,7 +74,7 @@ it("give each signal to one run, early, late and racing, over kills", async () =
   const numbers = Array.from({ length: signals }, (_, n) => n)
   const [early, late, racing] = [0, 1, 2].map((third) => numbers.filter((n) => n % 3 === third))
   const begun = Date.now()
-  const havoc = wreak(fleet, postgres, dice, {
+  const disruptions = disrupt(fleet, postgres, dice, {
     kills,
     terminations: 4,
     restarts: 0,
@@ -88,7 +88,7 @@ it("give each signal to one run, early, late and racing, over kills", async () =
       Promise.all(dice.pick([true, false]) ? [send(n), start(n)] : [start(n), send(n)]),
     ),
   ])
-  const done = await havoc
+  const done = await disruptions
   await arena.settled(300_000)
   console.log(`${signals} signals in ${Date.now() - begun} ms`, done)
 
@@ -117,5 +117,5 @@ it("give each signal to one run, early, late and racing, over kills", async () =
        (SELECT count(*)::int FROM run_messages WHERE taken_by IS NULL) AS untaken`,
   )
   expect(left).toEqual({ waits: 0, kept: 0, untaken: 0 })
-  expect(traffic.scandals).toEqual([])
+  expect(traffic.violations).toEqual([])
 })

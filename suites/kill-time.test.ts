@@ -149,7 +149,7 @@ describe("retries, waits and time limits under kill -9", () => {
     const { acknowledged, cancels, drawings, kills: killed } = trials
     const witness = { acknowledged, cancels, drawings, kills: killed, entries }
     const problems = problemsOfTrials(stories, witness)
-    expect([...arena.traffic.scandals, ...problems]).toEqual([])
+    expect([...arena.traffic.violations, ...problems]).toEqual([])
     expect(trials.acknowledged.length).toBe(seeds * runsPerSeed)
     expect(await query(url, "SELECT * FROM open_runs")).toEqual([])
     // Nobody ended who was not killed.

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import type { Stored } from "../packages/server/test/kill/Arena.ts"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
@@ -15,7 +15,7 @@ afterEach(() => arena?.close())
 
 const runs = 1_000
 const overMillis = 60_000
-const havoc = { kills: 20, terminations: 100, restarts: 5, overMillis }
+const disruptions = { kills: 20, terminations: 100, restarts: 5, overMillis }
 
 describe("three servers under kill -9", () => {
   it(`execute ${runs} runs of 20 nodes exactly once`, async () => {
@@ -29,7 +29,7 @@ describe("three servers under kill -9", () => {
     }
     const watching = traffic.watch()
     const [done] = await Promise.all([
-      wreak(fleet, postgres, dice, havoc),
+      disrupt(fleet, postgres, dice, disruptions),
       traffic.startMany(runs, overMillis, workflows),
     ])
     await arena.settled()

@@ -25,7 +25,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { Dice, seedOf } from "../packages/server/test/kill/Dice.ts"
 import { Fleet } from "../packages/server/test/kill/Fleet.ts"
 import { masterKey } from "../packages/server/test/ServerProcess.ts"
-import { wreak } from "../packages/server/test/kill/Havoc.ts"
+import { disrupt } from "../packages/server/test/kill/Disruptions.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 import { PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 
@@ -59,7 +59,7 @@ interface Seen {
 /** Receives, verifies, and fails as often as it is meant to. */
 class Receiver {
   readonly seen = new Map<string, Seen>()
-  readonly scandals: Array<string> = []
+  readonly violations: Array<string> = []
   readonly #underWay = new Set<string>()
   readonly #server: Server
   readonly #webhook: Webhook
@@ -87,7 +87,7 @@ class Receiver {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const id = String(request.headers["webhook-id"])
-    if (this.#underWay.has(id)) this.scandals.push(`${id}: two attempts at once`)
+    if (this.#underWay.has(id)) this.violations.push(`${id}: two attempts at once`)
     this.#underWay.add(id)
     // Over when it was answered, or when whoever asked is no more.
     response.on("close", () => this.#underWay.delete(id))
@@ -108,7 +108,7 @@ class Receiver {
     try {
       this.#webhook.verify(body, request.headers as Record<string, string>)
     } catch (error) {
-      this.scandals.push(`${id}: ${String(error)}`)
+      this.violations.push(`${id}: ${String(error)}`)
     }
     const fate = fateOf(id)
     if (fate === "never" || (fate === "twice" && seen.arrivals <= 2)) return 500
@@ -236,9 +236,9 @@ describe("three dispatchers under kill -9", () => {
     parts.push(() => fleet.clear())
     await fleet.ready()
     const begun = Date.now()
-    const havoc = { kills: 12, terminations: 0, restarts: 0, overMillis: 24_000 }
+    const disruptions = { kills: 12, terminations: 0, restarts: 0, overMillis: 24_000 }
     const [done] = await Promise.all([
-      wreak(fleet, postgres, new Dice(seed), havoc),
+      disrupt(fleet, postgres, new Dice(seed), disruptions),
       insertAll(url, receiver.port),
     ])
     while ((await pending(url)) > 0) {
@@ -254,7 +254,7 @@ describe("three dispatchers under kill -9", () => {
       `${done.kills} kills left ${unknown} attempts unknown`,
     )
     expect(rows.length).toBe(count)
-    expect(receiver.scandals).toEqual([])
+    expect(receiver.violations).toEqual([])
     expect(rows.flatMap((row) => problemsOf(row, receiver.seen.get(row.id)))).toEqual([])
     // The kills did hit dispatchers that were at work.
     expect([done.kills, unknown > 5]).toEqual([12, true])

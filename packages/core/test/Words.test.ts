@@ -20,10 +20,10 @@ const explained = [...glossary.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, words])
 
 /** What strangers stumbled over: a metaphor, or a word that means something else elsewhere. */
 const retired = new Set(
-  `abandon astray barred birth births born cargo calm census circumstances courier deed deeds demand
-  demands desk door dueNow envelope errand hurried leftover leftovers luck mailbox manner mover
-  nowhere nudge paint poke purse purses seize seized stray strays trail twin twins unborn verdict
-  verdicts workshop wronged`.split(/\s+/),
+  `abandon astray barred birth births born cargo calm census circumstances courier deed deeds
+  demand demands desk door dueNow envelope errand havoc hurried leftover leftovers luck mailbox
+  manner mover nowhere nudge paint poke purse purses scandal scandals seize seized stray strays
+  trail twin twins unborn verdict verdicts workshop wreak wronged`.split(/\s+/),
 )
 
 const wordsOf = (name: string): ReadonlyArray<string> =>

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "./kill/Arena.ts"
 import { seedOf } from "./kill/Dice.ts"
 import { lateMillis } from "./kill/Late.ts"
-import { wreak } from "./kill/Havoc.ts"
+import { disrupt } from "./kill/Disruptions.ts"
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
@@ -20,7 +20,7 @@ describe("two servers on one database", () => {
     const workflow = await arena.workflow("flow", 20, 250)
     const watching = traffic.watch()
     await Promise.all([
-      wreak(fleet, postgres, dice, { kills: 2, terminations: 8, restarts: 1, overMillis: 3_000 }),
+      disrupt(fleet, postgres, dice, { kills: 2, terminations: 8, restarts: 1, overMillis: 3_000 }),
       traffic.startMany(40, 3_000, [workflow]),
     ])
     await arena.settled()

@@ -48,7 +48,7 @@ export class DispatchRules {
   readonly #goneAt = new Map<string, number>()
   #redeliveries = 0
   /** Nothing happened that can make an outcome unknown. */
-  isCalm = true
+  isFaultFree = true
   requests = 0
 
   constructor(options: DispatcherOptions) {
@@ -141,7 +141,7 @@ export class DispatchRules {
     const story = this.#of(claim.id)
     this.#open.delete(claim.id)
     story.lastEnd = now
-    this.isCalm = false
+    this.isFaultFree = false
   }
 
   /** The store has recorded that a receiver is gone. */
@@ -151,7 +151,7 @@ export class DispatchRules {
 
   /** A server is dead, and every request of it with it; what it did not record is unknown. */
   died(server: number, now: number): void {
-    this.isCalm = false
+    this.isFaultFree = false
     for (const [id, request] of this.#open) {
       if (request.server !== server) continue
       const story = this.#of(id)
@@ -176,13 +176,14 @@ export class DispatchRules {
     }
     if (attempts.length !== item.attempts) broken("a claim given back is no attempt", item.id)
     if (known > sum) broken("nothing is logged that was not sent", item.id)
-    if (this.isCalm && known !== sum) broken("each request is logged", item.id)
-    if (this.isCalm && known !== attempts.length) broken("nothing is unknown in a calm", item.id)
+    if (this.isFaultFree && known !== sum) broken("each request is logged", item.id)
+    if (this.isFaultFree && known !== attempts.length)
+      broken("nothing is unknown where no server fails", item.id)
     const isTaken = attempts.some(({ error }) => error === null)
     if (isTaken && story.taken === 0) broken("nothing is delivered that nobody took", item.id)
     if (item.state === "DELIVERED" && !isTaken) broken("what is delivered was taken", item.id)
     if (this.#redeliveries > 0) return
-    if (this.isCalm && story.taken > 0 && item.state !== "DELIVERED") {
+    if (this.isFaultFree && story.taken > 0 && item.state !== "DELIVERED") {
       broken("what was taken is delivered", item.id)
     }
     const isUsedUp = item.attempts > delaysMillis.length

@@ -158,7 +158,7 @@ export class DispatchWorld {
       case "Away":
         this.#awayUntil = Math.max(this.#awayUntil, this.#time.now + action.forMillis)
         // What cannot be recorded may be forgotten.
-        this.#rules.isCalm = false
+        this.#rules.isFaultFree = false
         return
       case "Redeliver": {
         const delivery = this.#deliveries[action.nth % Math.max(1, this.#deliveries.length)]
@@ -268,7 +268,7 @@ export class DispatchWorld {
     if (server.isStopped) throw new BrokenRule(`a server that stops sends nothing: ${claimed.id}`)
     this.#rules.handled(server.number, claimed, true)
     if (this.#dice.below(1_000) < this.#scenario.defects) {
-      this.#rules.isCalm = false
+      this.#rules.isFaultFree = false
       return void this.#time.after(1, () => {
         this.#tell(server, { _tag: "Sent", job, sent: undefined })
       })

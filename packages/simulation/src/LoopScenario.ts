@@ -102,17 +102,17 @@ const settingsOf = (dice: Dice): LoopWorkflow["settings"] => {
 /** The scenario of a seed. */
 export const loopScenarioOf = (seed: number): LoopScenario => {
   const dice = diceFor(seed, "loops")
-  const isCalm = dice.chance(10)
+  const isFaultFree = dice.chance(10)
   const workflows = Array.from({ length: 2 + dice.below(2) }, (_, workflow) => ({
     level: levelOf(dice, "", 0, workflow),
     settings: settingsOf(dice),
   }))
   const roots = rootsOf(dice, workflows.length)
-  const actions = actionsOf(dice, isCalm ? 0 : dice.below(9), roots.length)
+  const actions = actionsOf(dice, isFaultFree ? 0 : dice.below(9), roots.length)
   // With most of these an item of a body that only computes ends with its first step, and a turn of
   // a loop is over after a few of them.
   const nodesPerStep = dice.of([1, 3, 4, 5, 9, 1_000])
   const usual = { offsets: [0, 0, 0, 0], attemptsPerRun: 1_000, nodesPerStep }
-  const setup = { ...setupOf(dice, isCalm), ...usual }
+  const setup = { ...setupOf(dice, isFaultFree), ...usual }
   return { seed, setup, workflows, roots, actions, healedAt: spread + 5_000 }
 }

@@ -120,11 +120,11 @@ const isTrouble = ({ _tag }: OrderAction): boolean => ["Hit", "Strike"].includes
 /** The scenario of a seed. */
 export const orderScenarioOf = (seed: number): OrderScenario => {
   const dice = diceFor(seed, "orders")
-  const isCalm = dice.chance(10)
+  const isFaultFree = dice.chance(10)
   const orders = 1 + dice.below(3)
   const drawn = Array.from({ length: 6 + dice.below(16) }, () => actionOf(dice, orders))
-  const actions = isCalm ? drawn.filter((action) => !isTrouble(action)) : drawn
-  const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
+  const actions = isFaultFree ? drawn.filter((action) => !isTrouble(action)) : drawn
+  const setup = { ...setupOf(dice, isFaultFree), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
   const least = dice.chance(40) ? 0 : null
   return { seed, setup, least, actions, healedAt: spread + 5_000 }
 }

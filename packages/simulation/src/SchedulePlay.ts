@@ -290,7 +290,7 @@ class SchedulePlay {
   #look(): void {
     this.#rounds += 1
     const { fleet } = this
-    const { isCalm, setup } = this.#scenario
+    const { isFaultFree, setup } = this.#scenario
     const stores = fleet.stores
     const { items: runs } = Effect.runSync(
       Effect.orDie(Context.get(stores, RunStore).list({ account, limit: 10_000 })),
@@ -308,7 +308,7 @@ class SchedulePlay {
     if (isDone && areEnded && (isLast || unfollowedOf(followed).length === 0)) {
       this.#isOver = true
       const own = runs.filter((run) => run.workflowId === workflowId)
-      const judged = { eras: this.#eras, schedules, runs: own, pauses, isCalm, slackMillis }
+      const judged = { eras: this.#eras, schedules, runs: own, pauses, isFaultFree, slackMillis }
       fleet.broken = brokenScheduleOf(judged) ?? brokenFollowingOf(followed)
     } else if (isLast) {
       const open = runs.find(({ status }) => !isTerminal(status))

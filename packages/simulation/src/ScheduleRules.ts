@@ -27,7 +27,7 @@ export interface Judged {
   readonly runs: ReadonlyArray<Run>
   readonly pauses: ReadonlyArray<Pause>
   /** True where nothing went wrong. */
-  readonly isCalm: boolean
+  readonly isFaultFree: boolean
   /** By how much servers may be mistaken about the time. */
   readonly slackMillis: number
 }
@@ -70,7 +70,7 @@ const brokenRun = (
 
 /** Each time of the last era has come to something. */
 const brokenTimes = (
-  { isCalm, pauses }: Judged,
+  { isFaultFree, pauses }: Judged,
   { missedBefore, schedule }: Era,
   last: Schedule,
   times: ReadonlyArray<number>,
@@ -87,7 +87,7 @@ const brokenTimes = (
     return `a time starts a run or is recorded as missed: ${what}`
   const mayBeSkipped = overlap === "skip" || overlap === "queue"
   const mustBe = mayBeSkipped ? [] : catchUp === "last" ? times.slice(-1) : times
-  const isCaughtUp = isCalm || catchUp !== "none"
+  const isCaughtUp = isFaultFree || catchUp !== "none"
   const isMissing = (at: number) => rest.includes(at) && !mayBeGivenUp(pauses, dueOf(at))
   if (isCaughtUp && mustBe.some(isMissing)) return `what is late is caught up: ${what}`
   const own = times.filter((at) => started.has(at))
@@ -97,12 +97,12 @@ const brokenTimes = (
 
 /** Where nothing goes wrong, a time of a queue is skipped only while another one waits. */
 const brokenQueue = (
-  { isCalm, pauses, slackMillis }: Judged,
+  { isFaultFree, pauses, slackMillis }: Judged,
   { schedule }: Era,
   times: ReadonlyArray<number>,
   runs: ReadonlyArray<Run>,
 ): string | undefined => {
-  if (!isCalm || schedule.overlap !== "queue") return undefined
+  if (!isFaultFree || schedule.overlap !== "queue") return undefined
   const started = new Set(runs.map(timeOf))
   const early = times.find(
     (at) =>

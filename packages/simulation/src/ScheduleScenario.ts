@@ -49,7 +49,7 @@ export type ScheduleAction =
 /** What one seed draws. */
 export interface ScheduleScenario {
   readonly seed: number
-  readonly isCalm: boolean
+  readonly isFaultFree: boolean
   readonly setup: Setup
   readonly schedules: ReadonlyArray<PlannedSchedule>
   readonly actions: ReadonlyArray<ScheduleAction>
@@ -117,16 +117,16 @@ const actionOf = (dice: Dice, schedules: number): ScheduleAction => {
 /** The scenario of a seed. */
 export const scheduleScenarioOf = (seed: number): ScheduleScenario => {
   const dice = diceFor(seed, "schedules")
-  const isCalm = dice.chance(10)
+  const isFaultFree = dice.chance(10)
   const schedules = Array.from({ length: 1 + dice.below(3) }, () => scheduleOf(dice))
-  const actions = Array.from({ length: isCalm ? 0 : dice.below(9) }, () =>
+  const actions = Array.from({ length: isFaultFree ? 0 : dice.below(9) }, () =>
     actionOf(dice, schedules.length),
   )
   // A pause is no fault.
-  if (isCalm && dice.chance(50)) {
+  if (isFaultFree && dice.chance(50)) {
     const at = dice.below(spread)
     actions.push({ _tag: "PauseAll", at, server: 0, millis: dice.of([500, 7_000, 20_000, null]) })
   }
-  const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
-  return { seed, isCalm, setup, schedules, actions, healedAt: spread + 5_000 }
+  const setup = { ...setupOf(dice, isFaultFree), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
+  return { seed, isFaultFree, setup, schedules, actions, healedAt: spread + 5_000 }
 }

@@ -61,9 +61,9 @@ export interface Scenario {
 const spread = 20_000
 const hour = 3_600_000
 
-/** How servers are set up; calm ones lose nothing on the way to their store. */
-export const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
-  const isSkewed = !isCalm && dice.chance(15)
+/** How servers are set up; those without faults lose nothing on the way to their store. */
+export const setupOf = (dice: Dice.Dice, isFaultFree: boolean): Setup => {
+  const isSkewed = !isFaultFree && dice.chance(15)
   return {
     leaseMillis: dice.of([8_000, 12_000]),
     pollMillis: dice.of([1_000, 2_000]),
@@ -78,9 +78,9 @@ export const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
     runsPerWorkflow: dice.chance(10) ? 1 : Infinity,
     opsBeforeYield: dice.chance(25) ? 5 + dice.below(60) : 2_048,
     latencyMillis: dice.of([0, 1, 5, 40, 200]),
-    refused: isCalm ? 0 : dice.of([0, 0, 2, 10]),
-    lost: isCalm ? 0 : dice.of([0, 0, 2, 10]),
-    doubled: isCalm ? 0 : dice.of([0, 5]),
+    refused: isFaultFree ? 0 : dice.of([0, 0, 2, 10]),
+    lost: isFaultFree ? 0 : dice.of([0, 0, 2, 10]),
+    doubled: isFaultFree ? 0 : dice.of([0, 5]),
     offsets: Array.from({ length: serverCount + 1 }, () =>
       isSkewed ? dice.below(2 * 40_000) - 40_000 : 0,
     ),
@@ -258,7 +258,7 @@ const blowAround = (dice: Dice.Dice): Extract<Action, { readonly _tag: "Strike" 
 const messagesOf = (
   dice: Dice.Dice,
   starts: ReadonlyArray<StartAction>,
-  isCalm: boolean,
+  isFaultFree: boolean,
 ): ReadonlyArray<Action> => {
   const sends = Array.from({ length: dice.below(12) }, (): Action => {
     const { at, run } = dice.of(starts)
@@ -271,8 +271,8 @@ const messagesOf = (
       count: dice.chance(1) ? messagesPerRun + 3 : 1,
     }
   })
-  const races = Array.from({ length: dice.below(isCalm ? 1 : 8) }, () => blowAround(dice))
-  const aims = Array.from({ length: isCalm ? 1 : 4 }, (_, index): Action => ({
+  const races = Array.from({ length: dice.below(isFaultFree ? 1 : 8) }, () => blowAround(dice))
+  const aims = Array.from({ length: isFaultFree ? 1 : 4 }, (_, index): Action => ({
     _tag: "Aim",
     count: 1 + dice.below(6),
     id: `aimed ${index}`,
@@ -306,8 +306,8 @@ const guiltyOf = (seed: number, runs: number): number | null => {
 /** The scenario of a seed. */
 export const scenarioOf = (seed: number): Scenario => {
   const dice = diceFor(seed, "scenario")
-  const isCalm = dice.chance(10)
-  const setup = setupOf(dice, isCalm)
+  const isFaultFree = dice.chance(10)
+  const setup = setupOf(dice, isFaultFree)
   const flow = diceFor(seed, "flow")
   const flows = flow.chance(40) ? flow : undefined
   const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice, flows))
@@ -316,7 +316,7 @@ export const scenarioOf = (seed: number): Scenario => {
     startOf(dice, workflows, dice.below(workflows.length), run),
   )
   const starts = withPins(seed, plain, workflows)
-  const faults = isCalm
+  const faults = isFaultFree
     ? []
     : Array.from({ length: dice.below(8) }, () => faultOf(dice, runs)).concat(
         setup.offsets.some((offset) => offset !== 0) ? [skewOf(dice)] : [],
@@ -324,7 +324,7 @@ export const scenarioOf = (seed: number): Scenario => {
   const talk = diceFor(seed, "messages")
   const usual = listening(moodOf(dice), talk)
   const mood = flows === undefined ? usual : { ...usual, large: flows.of([0, 20, 60]) }
-  const messages = mood.listen === 0 ? [] : messagesOf(talk, starts, isCalm)
+  const messages = mood.listen === 0 ? [] : messagesOf(talk, starts, isFaultFree)
   return {
     seed,
     setup,
@@ -341,7 +341,7 @@ export const scenarioOf = (seed: number): Scenario => {
       }),
       ...faults,
       ...messages,
-      ...(flows === undefined || isCalm ? [] : valueStrikes(flows)),
+      ...(flows === undefined || isFaultFree ? [] : valueStrikes(flows)),
     ],
     guilty: guiltyOf(seed, runs),
     healedAt: spread + 5_000,

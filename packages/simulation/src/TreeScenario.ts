@@ -105,7 +105,7 @@ export const rootsOf = (dice: Dice, workflows: number): Trouble["roots"] =>
 /** The scenario of a seed. */
 export const treeScenarioOf = (seed: number): TreeScenario => {
   const dice = diceFor(seed, "trees")
-  const isCalm = dice.chance(10)
+  const isFaultFree = dice.chance(10)
   const levels = 2 + dice.below(3)
   const branches = Array.from({ length: levels }, (_, workflow) =>
     workflow === 0
@@ -113,8 +113,8 @@ export const treeScenarioOf = (seed: number): TreeScenario => {
       : Array.from({ length: 1 + dice.below(2) }, (__, at) => branchOf(dice, `n${at}`, workflow)),
   )
   const roots = rootsOf(dice, levels)
-  const actions = actionsOf(dice, isCalm ? 0 : dice.below(8), roots.length)
-  const setup = { ...setupOf(dice, isCalm), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
+  const actions = actionsOf(dice, isFaultFree ? 0 : dice.below(8), roots.length)
+  const setup = { ...setupOf(dice, isFaultFree), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
   return { seed, setup, branches, roots, actions, healedAt: spread + 5_000 }
 }
 

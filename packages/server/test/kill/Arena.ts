@@ -144,9 +144,9 @@ export class Arena {
   /** Everything that is wrong with what is stored, or owed, and with what clients have seen. */
   async problems(): Promise<ReadonlyArray<string>> {
     const stories = await readStories(this.postgres.url)
-    const { acknowledged, scandals } = this.traffic
+    const { acknowledged, violations } = this.traffic
     return [
-      ...scandals,
+      ...violations,
       ...problemsOf(stories, acknowledged, this.journal(), this.#drawings),
       ...(await readDiscrepancies(this.postgres.url)),
     ]

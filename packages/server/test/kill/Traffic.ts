@@ -32,7 +32,7 @@ const isExcused = (status: number): boolean => status === 503
 export class Traffic {
   readonly acknowledged: Array<Acknowledged> = []
   /** What no client should ever see. */
-  readonly scandals: Array<string> = []
+  readonly violations: Array<string> = []
   /** How often which answer came; 0 stands for none. */
   readonly answers = new Map<number, number>()
   readonly #fleet: Fleet
@@ -72,7 +72,7 @@ export class Traffic {
     this.answers.set(status, (this.answers.get(status) ?? 0) + 1)
     if (status >= 200 && status < 300) return JSON.parse(text ?? "") as A
     if (status !== 0 && !isExcused(status))
-      this.scandals.push(`${method} ${path}: ${status} ${text}`)
+      this.violations.push(`${method} ${path}: ${status} ${text}`)
     return undefined
   }
 
@@ -83,11 +83,11 @@ export class Traffic {
     body?: object,
     idempotencyKey?: string,
   ): Promise<A> {
-    const before = this.scandals.length
+    const before = this.violations.length
     for (;;) {
       const answer = await this.ask<A>(method, path, body, idempotencyKey)
       if (answer !== undefined) return answer
-      if (this.scandals.length > before) throw new Error(this.scandals.at(-1))
+      if (this.violations.length > before) throw new Error(this.violations.at(-1))
       await sleep(50)
     }
   }
@@ -138,12 +138,13 @@ export class Traffic {
   #compare(asked: ReadonlySet<string>, runs: ReadonlyArray<Seen>): void {
     if (runs.length !== asked.size) {
       const missing = [...asked].filter((id) => !runs.some((run) => run.id === id))
-      this.scandals.push(`answered for, and not there: ${missing.join(", ")}`)
+      this.violations.push(`answered for, and not there: ${missing.join(", ")}`)
     }
     for (const run of runs) {
       const before = this.#progress.get(run.id) ?? 0
       const now = order.indexOf(run.status)
-      if (now < before) this.scandals.push(`${run.id} went from ${order[before]} to ${run.status}`)
+      if (now < before)
+        this.violations.push(`${run.id} went from ${order[before]} to ${run.status}`)
       this.#progress.set(run.id, now)
       for (const node of run.nodeRuns) this.#compareNode(`${run.id} ${node.nodeId}`, node)
     }
@@ -154,7 +155,7 @@ export class Traffic {
     const before = this.#ended.get(name)
     const now = `${status} ${finishedAt}`
     if (before !== undefined && before !== now)
-      this.scandals.push(`${name}: ${before}, then ${now}`)
+      this.violations.push(`${name}: ${before}, then ${now}`)
     if (status === "COMPLETED") this.#ended.set(name, now)
   }
 }

@@ -8,19 +8,19 @@ import type { Fleet } from "./Fleet.ts"
 import { sessionsOf, terminate } from "./Sql.ts"
 
 /** How often what is done, and over how long. */
-export interface HavocOptions {
+export interface DisruptionOptions {
   readonly kills: number
   readonly terminations: number
   readonly restarts: number
   readonly overMillis: number
 }
 
-interface Deed {
+interface Disruption {
   readonly at: number
-  readonly name: keyof Omit<HavocOptions, "overMillis">
+  readonly name: keyof Omit<DisruptionOptions, "overMillis">
 }
 
-const operationsOf = (dice: Dice, options: HavocOptions): ReadonlyArray<Deed> =>
+const operationsOf = (dice: Dice, options: DisruptionOptions): ReadonlyArray<Disruption> =>
   (["kills", "terminations", "restarts"] as const)
     .flatMap((name) =>
       dice.moments(options[name], 0, options.overMillis).map((at) => ({ at, name })),
@@ -28,15 +28,15 @@ const operationsOf = (dice: Dice, options: HavocOptions): ReadonlyArray<Deed> =>
     .toSorted((a, b) => a.at - b.at)
 
 /** Does all of it, and counts what was really hit: nobody can kill who is not there. */
-export const wreak = async (
+export const disrupt = async (
   fleet: Fleet,
   postgres: PostgresServer,
   dice: Dice,
-  options: HavocOptions,
-): Promise<Record<Deed["name"], number>> => {
+  options: DisruptionOptions,
+): Promise<Record<Disruption["name"], number>> => {
   const done = { kills: 0, terminations: 0, restarts: 0 }
   const begun = Date.now()
-  const acts: Record<Deed["name"], () => Promise<boolean>> = {
+  const acts: Record<Disruption["name"], () => Promise<boolean>> = {
     kills: async () => {
       const running = fleet.seats.filter(({ server }) => server.isRunning)
       if (running.length === 0) return false
