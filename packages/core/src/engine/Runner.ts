@@ -168,6 +168,9 @@ const heartbeat = (
 /** How often a runner reads which accounts have caps. */
 const learnMillis = 7_500
 
+/** How long slots that are given back are gathered before a look for runs that wait for them. */
+const freedMillis = 10
+
 /** How often to check whether the event loop is blocked. */
 const lookMillis = 500
 
@@ -223,7 +226,12 @@ const make = Effect.gen(function* () {
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() => Effect.andThen(Effect.ignore(store.endLease(id)), announce))
   const handlers = new Handlers(watchdog)
-  const slots = new Slots(limits)
+  const freed = yield* Queue.sliding<void>(1)
+  const lookSoon = () => void Queue.offerUnsafe(freed, undefined)
+  // Whether a run waits for an account with a cap is known to the store alone.
+  const slots = new Slots(limits, (account, isWanted) => {
+    if (isWanted || caps.holdFor(account)) lookSoon()
+  })
   // Handlers use the engine's clock, too.
   const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
   const context = Context.add(yield* Effect.context<Requirements>(), NodeTypes, inTime)
@@ -251,8 +259,12 @@ const make = Effect.gen(function* () {
   const renewed = (at: number) => void (lease.renewedAt = at)
   let lagMillis = 0
   const late = (millis: number) => void (lagMillis = Math.max(0, millis))
-  const needs = { id, store, types, scheduler, clock, options, caps, room, isHeard, renewed, late }
+  const told = { isHeard, renewed, late, lookSoon }
+  const needs = { id, store, types, scheduler, clock, options, caps, room, ...told }
   yield* Effect.forkScoped(claiming(needs, notifications))
+  const gather = Effect.andThen(Effect.sleep(Duration.millis(freedMillis)), Queue.clear(freed))
+  const again = Effect.andThen(Effect.andThen(Queue.take(freed), gather), Effect.sync(notify))
+  yield* Effect.forkScoped(Effect.forever(again))
   if (wakeups !== undefined) yield* wakeups.listen(notify)
 
   return Runner.of({

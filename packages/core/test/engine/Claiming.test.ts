@@ -123,6 +123,62 @@ describe("a claim", () => {
     ),
   )
 
+  /** Ends a run that waits at a gate, and tells how many runs are taken within so many ms. */
+  const takenAfterEnd = Effect.fnUntraced(function* (
+    { taken }: { readonly taken: ReadonlyArray<number> },
+    nodeId: string,
+    millis: number,
+  ) {
+    const before = taken.length
+    yield* (yield* Gates).open(nodeId)
+    yield* TestClock.adjust(millis)
+    return taken.slice(before).reduce((sum, count) => sum + count, 0)
+  })
+
+  it.effect(
+    "is made 10 ms after a slot was given back, once for all that were, while runs wait",
+    () =>
+      Effect.gen(function* () {
+        yield* queued(6)
+        const { seen } = yield* observed()
+        assert.deepStrictEqual(seen.taken, [2, 1])
+        assert.strictEqual(yield* takenAfterEnd(seen, "n0", 5), 0)
+        assert.strictEqual(yield* takenAfterEnd(seen, "n1", 5), 2)
+        assert.deepStrictEqual(seen.taken, [2, 1, 1, 1])
+        assert.strictEqual(yield* takenAfterEnd(seen, "n2", 10), 1)
+        assert.strictEqual(yield* takenAfterEnd(seen, "n3", 10), 0)
+        // Nobody waits any more, as the last claim has found.
+        const { length } = seen.claims
+        assert.strictEqual(yield* takenAfterEnd(seen, "n4", 10), 0)
+        assert.strictEqual(seen.claims.length, length)
+      }).pipe(
+        Effect.provide(shared()),
+        Effect.provideService(CurrentLimits, {
+          ...defaultLimits,
+          runsAtOnce: 3,
+          runsPerAccountPercent: 100,
+        }),
+      ),
+  )
+
+  for (const [bound, limits] of [
+    ["its share of the process", { runsAtOnce: 10, runsPerAccountPercent: 20 }],
+    ["its cap over all processes", { runsPerAccount: 2 }],
+  ] as const) {
+    it.effect(`is made 10 ms after an account that had reached ${bound} has room again`, () =>
+      Effect.gen(function* () {
+        yield* queued(4)
+        const { seen } = yield* observed()
+        assert.strictEqual(Math.max(...seen.taken), 2)
+        assert.strictEqual(yield* takenAfterEnd(seen, "n0", 10), 1)
+        assert.strictEqual(yield* takenAfterEnd(seen, "n1", 10), 1)
+      }).pipe(
+        Effect.provide(shared()),
+        Effect.provideService(CurrentLimits, { ...defaultLimits, ...limits }),
+      ),
+    )
+  }
+
   it.effect("leaves starts half of what is free, and they leave it the other half", () =>
     Effect.gen(function* () {
       const { process, seen } = yield* observed()

@@ -16,6 +16,7 @@ import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 import type { Caps } from "./Caps.ts"
+import type { Rooms } from "./Slots.ts"
 import type { RunScheduler } from "./RunScheduler.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunnerOptions } from "../RunnerOptions.ts"
@@ -58,6 +59,8 @@ export interface Claiming {
   readonly room: () => number
   /** True while other processes' announcements are heard. */
   readonly isHeard: () => boolean
+  /** Has the process look for runs again in a moment. */
+  readonly lookSoon: () => void
   /** To be called when a claim has renewed the lease, with the monotonic time of its call. */
   readonly renewed: (at: number) => void
   /** To be called at every look, with how many milliseconds later it is than planned. */
@@ -66,6 +69,17 @@ export interface Claiming {
 
 /** A runner that executes nothing and hears of new runs polls so many times less often. */
 const idlePolls = 2
+
+/** True if there may be more runs than a claim with this room has taken. */
+const leavesMore = (claimed: ReadonlyArray<RunRecord>, rooms: Rooms): boolean => {
+  if (claimed.length === rooms.limit) return true
+  const left = new Map(rooms.rooms)
+  for (const { run } of claimed) {
+    const room = left.get(run.accountId) ?? rooms.roomPerAccount
+    if (room !== undefined) left.set(run.accountId, room - 1)
+  }
+  return [...left.values()].some((room) => room <= 0)
+}
 
 /** Claims runs as long as there is room. */
 const claims = (needs: Claiming) => {
@@ -84,6 +98,7 @@ const claims = (needs: Claiming) => {
   /** One claim of a part of the slots. True if it has filled it, so that there may be more. */
   const claimPart = Effect.fnUntraced(
     function* (part: number) {
+      const { given } = scheduler.slots
       const rooms = scheduler.slots.roomsFor(options.claimLimit, part)
       scheduler.slots.claiming(rooms.limit)
       const at = monotonicMillis(clock)
@@ -97,6 +112,9 @@ const claims = (needs: Claiming) => {
       })
       needs.renewed(at)
       for (const record of claimed) yield* take(record)
+      const isMore = leavesMore(claimed, rooms)
+      scheduler.slots.want(isMore)
+      if (isMore && scheduler.slots.given > given) needs.lookSoon()
       return claimed.length === rooms.limit
     },
     Effect.ensuring(Effect.sync(() => scheduler.slots.claiming(0))),
@@ -107,6 +125,7 @@ const claims = (needs: Claiming) => {
     // Starts must not take what a claim may need, so the first one, which mostly finds nothing,
     // leaves them half. If it is filled, runs wait, and new ones may wait behind them.
     for (let part = 0.5; room() > 0; part = 1) if (!(yield* claimPart(part))) return
+    scheduler.slots.want(true)
   })
 }
 
@@ -119,7 +138,8 @@ const reading = ({ store, scheduler }: Claiming) =>
   })
 
 /**
- * Claims runs and reads messages at every poll, after every wakeup, and when a parked run is due.
+ * Claims runs and reads messages at every poll, after every wakeup, and when a parked run is due;
+ * also when slots were given back that runs may wait for.
  */
 export const claiming = (
   needs: Claiming,

@@ -48,8 +48,13 @@ export class Slots {
   readonly #taken = new Map<AccountId, number>()
   #total = 0
   #claiming = 0
+  #given = 0
+  #isWanted = false
+  readonly #gave: (account: AccountId, isWanted: boolean) => void
 
-  constructor(bounds: Bounds) {
+  /** `gave` is called with each slot that is given back; `isWanted` if a run may wait for it. */
+  constructor(bounds: Bounds, gave: (account: AccountId, isWanted: boolean) => void = () => {}) {
+    this.#gave = gave
     this.#size = bounds.runsAtOnce
     this.#share = shareOf(bounds)
     this.#kept = keptOf(bounds)
@@ -93,8 +98,20 @@ export class Slots {
   give(account: AccountId): void {
     const left = (this.#taken.get(account) ?? 0) - 1
     this.#total -= 1
+    this.#given += 1
     if (left > 0) this.#taken.set(account, left)
     else this.#taken.delete(account)
+    this.#gave(account, this.#isWanted)
+  }
+
+  /** How many slots have been given back so far. */
+  get given(): number {
+    return this.#given
+  }
+
+  /** Whether runs may wait for a slot, as the last claim has found. */
+  want(isWanted: boolean): void {
+    this.#isWanted = isWanted
   }
 
   /**
