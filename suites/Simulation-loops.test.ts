@@ -33,6 +33,15 @@ const faults = {
   "starts no second run for a loop": faulty(({ commit }) => ({
     commit: (each) => commit({ ...each, starts: each.starts?.slice(0, 1) }),
   })),
+  "loses an end that comes with another one": faulty(({ inboxes }) => ({
+    inboxes: (requests) =>
+      Effect.map(inboxes(requests), (found) =>
+        found.map(({ messages, runId }) => ({
+          runId,
+          messages: messages.length < 2 ? messages : messages.slice(0, -1),
+        })),
+      ),
+  })),
   "tells no item that its loop has ended": faulty(({ commit }) => ({
     commit: (each) =>
       commit({

@@ -34,13 +34,14 @@ const at = (column: number) => ({ x: column * 300, y: 0 })
 const workflowOf = (items: number, type: string) => ({
   name: "Loop",
   nodes: [
+    // More numbers than a request may have, or an expression can make in its time.
     {
-      id: "each",
-      type: "for_each",
-      position: at(1),
-      // More numbers than a request may have.
-      data: { inputs: { concurrency: 50, items: `{{ [...Array(${items}).keys()] }}` } },
+      id: "items",
+      type: "parse",
+      position: at(0),
+      data: { inputs: { input: JSON.stringify([...Array(items).keys()]) } },
     },
+    { id: "each", type: "for_each", position: at(1), data: { inputs: { concurrency: 50 } } },
     {
       id: "work",
       type,
@@ -52,6 +53,7 @@ const workflowOf = (items: number, type: string) => ({
     { id: "out", type: "response", position: at(4), data: {} },
   ],
   edges: [
+    { id: "a", source: "items", target: "each", sourceHandle: "output", targetHandle: "items" },
     {
       id: "b",
       source: "each",

@@ -60,6 +60,7 @@ const current = (
     idempotencyKey: "run_1:node",
     resumed,
     message,
+    openChildren: 0,
     suspend: (wait, state, starts) => Effect.die(new Suspension(wait, state, starts)),
     prepareChild: () => Effect.die("a node that starts runs needs an engine"),
     isTurnOver: false,

@@ -46,6 +46,8 @@ export interface Wait {
   readonly correlation?: string | undefined
   /** Only messages count whose payloads pass this rule. */
   readonly filter?: JsonObject | undefined
+  /** True for a wait for children that takes all ends that are there, and not one of them. */
+  readonly together?: boolean | undefined
 }
 
 /** Why a text that names something does not have 1 to `most` characters, as a clause. */

@@ -205,6 +205,8 @@ export const WaitingNode = Schema.Struct({
   correlation: Schema.optionalKey(Schema.String),
   /** The rule that a message has to pass to end the wait; absent if all do. */
   filter: Schema.optionalKey(JsonObject),
+  /** There if the wait takes all ends of children that are there, and not one of them. */
+  together: Schema.optionalKey(Schema.Literal(true)),
   state: Schema.optionalKey(Json),
   /** The number of the message that the node has taken; its next attempt gets it. */
   message: Schema.optionalKey(Schema.Int),

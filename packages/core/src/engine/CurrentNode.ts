@@ -110,6 +110,12 @@ export class CurrentNode extends Context.Service<
      */
     readonly message: Message | undefined
     /**
+     * How many of the children that the node has started have not ended, as far as it has heard. A
+     * wait that is `together` hears of all that have ended at once: `message` tells of one of them,
+     * of the first that did not complete if there is one.
+     */
+    readonly openChildren: number
+    /**
      * Leaves the handler without an outcome. The handler is called again when the wait is over, in
      * this process or another one, with `state` in `resumed`. Until then the node holds no slot and
      * no memory. A message that comes no later than `until`, by the store's clock, ends the wait.

@@ -1,7 +1,7 @@
 // What steps decide about child runs: which are started, whose ends wake which node, what their
 // ends cost and tell, and when they are canceled with their parent.
 import { RunId } from "@millrace/core/domain/Id"
-import type { ChildEnd, Message } from "@millrace/core/domain/Message"
+import type { ChildEnd, Message, Wait } from "@millrace/core/domain/Message"
 import {
   cancelMessage,
   childMessage,
@@ -36,14 +36,21 @@ const endOf = (number: number, runId: string, more: Partial<ChildEnd> = {}): Mes
 const sentBy = ({ messages = [] }: RunCommit) =>
   messages.map(({ message: { id, name }, runId }) => [runId, name, withoutOwnStart(id)])
 
+const together = { for: childMessage, together: true }
+
 const startedBy = ({ starts = [] }: RunCommit) => starts.map(({ run }) => run.id)
 
 /** A run in which `a` has started children, and waits for them. */
-const withChildren = (ids: ReadonlyArray<string>, nodes = two, run: Partial<Run> = {}) => {
+const withChildren = (
+  ids: ReadonlyArray<string>,
+  nodes = two,
+  run: Partial<Run> = {},
+  wait: Wait = { for: childMessage },
+) => {
   const played = play(nodes, [], { run })
   played.step(1)
   const starts = ids.map(childOf)
-  const { commit } = played.step(2, [played.suspends("a", 2, { for: childMessage }, { starts })])
+  const { commit } = played.step(2, [played.suspends("a", 2, wait, { starts })])
   return { commit, played }
 }
 
@@ -99,6 +106,40 @@ describe("a node that starts runs", () => {
     played.step(3, [received(endOf(1, "run_y"))])
     const { commit } = played.step(4, [played[how]("a", 4)])
     assert.deepStrictEqual(sentBy(commit), [["run_x", cancelMessage, "run_1"]])
+  })
+
+  it("hears of all that have ended at once, and is called with the first that failed", () => {
+    const { played } = withChildren(["run_x", "run_y", "run_z"], two, {}, together)
+    const ends = [
+      endOf(1, "run_z", { credits: 1 }),
+      endOf(2, "run_x", { credits: 2, status: "FAILED", error: "no" }),
+      endOf(3, "run_old"),
+    ]
+    const { commit, started } = played.step(3, [received(...ends)])
+    assert.deepStrictEqual(played.names(started), ["a"])
+    assert.deepStrictEqual(commit.taken, [
+      { number: 1, nodeId: "a" },
+      { number: 2, nodeId: "a" },
+    ])
+    const active = commit.run.active.find(({ ordinal }) => ordinal === 0)
+    assert.deepStrictEqual([active?.children, active?.message], [idsOf("run_y"), 2])
+    assert.strictEqual(commit.run.childCredits, 3)
+    const next = played.restart(4, { messages: [ends[1]!, endOf(4, "run_y")] })
+    const again = next.step(4)
+    assert.deepStrictEqual(again.started[0]?.message, 2)
+    assert.deepStrictEqual(again.started[0]?.children, idsOf("run_y"))
+  })
+
+  it("is called with the first of these ends if all completed, and hears others later", () => {
+    const { played } = withChildren(["run_x", "run_y", "run_z"], two, {}, together)
+    const first = played.step(3, [received(endOf(1, "run_y"), endOf(2, "run_z"))])
+    assert.strictEqual(first.started[0]?.message, 1)
+    const busy = played.step(4, [received(endOf(3, "run_x"))])
+    assert.deepStrictEqual([busy.commit.taken, busy.started], [undefined, []])
+    const starts = [childOf("run_w")]
+    const { commit, started } = played.step(5, [played.suspends("a", 5, together, { starts })])
+    assert.deepStrictEqual(commit.taken, [{ number: 3, nodeId: "a" }])
+    assert.deepStrictEqual(started[0]?.children, idsOf("run_w"))
   })
 
   it("starts none that the account's credits do not cover, and starts nothing more", () => {

@@ -38,6 +38,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     nodeType: type,
     values: {},
     resumed: undefined,
+    openChildren: 0,
     message: undefined,
     suspend: () => Effect.die(new Error("a node on a thread cannot be suspended")),
     prepareChild: () => startsNothing,

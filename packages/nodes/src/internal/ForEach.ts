@@ -127,7 +127,7 @@ const failWith = Effect.fnUntraced(function* (index: number) {
   return yield* new NodeError({ message, retryable: false })
 })
 
-/** Starts the children that there is room for, and waits: for one of them, or until now. */
+/** Starts the children that there is room for, and waits: for some of them, or until now. */
 const goOn = Effect.fnUntraced(function* (
   before: Progress,
   { atOnce, isStopping, total }: { atOnce: number; isStopping: boolean; total: number },
@@ -138,7 +138,8 @@ const goOn = Effect.fnUntraced(function* (
   let { ended, started } = before
   const waitUntil = Effect.fnUntraced(function* (until: number | undefined, failed?: number) {
     const progress: Progress = { started, ended, ...(failed === undefined ? {} : { failed }) }
-    return yield* node.suspend({ for: childMessage, until }, progress, starts)
+    const wait = { for: childMessage, together: true, until }
+    return yield* node.suspend(wait, progress, starts)
   })
   const now = yield* Clock.currentTimeMillis
   while (started < total && started - ended < atOnce) {
@@ -235,7 +236,7 @@ export const forEach = define({
       }
       const before = (node.resumed ?? { started: 0, ended: 0 }) as Progress
       if (before.failed !== undefined) return yield* failWith(before.failed)
-      const ended = before.ended + (end === undefined ? 0 : 1)
+      const ended = before.started - node.openChildren
       const total = Math.ceil(inputs.items.length / (batch ?? 1))
       if (ended === total) return yield* resultsOf(onError)
       const itemAt = (index: number): JsonValue =>

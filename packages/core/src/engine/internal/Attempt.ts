@@ -99,6 +99,8 @@ export interface AttemptRequest {
   readonly state: Json | undefined
   /** The message that ended its wait. */
   readonly message: Message | undefined
+  /** Its children of whose ends it has not heard. */
+  readonly openChildren: number
   /** What earlier attempts of the node have logged. */
   readonly earlier: ReadonlyArray<LogLine> | null
   readonly limits: Limits
@@ -158,13 +160,15 @@ const added = (before: MicroCredits | null, credits: number): MicroCredits => {
   throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
 }
 
-const problemOfWait = ({ correlation, filter, for: name, until }: Wait): string | undefined => {
+const problemOfWait = (wait: Wait): string | undefined => {
+  const { correlation, filter, for: name, together, until } = wait
   const { length } = filter === undefined ? "" : JSON.stringify(filter)
   if (length > stateLength)
     return `its filter has ${length} characters; the limit is ${stateLength}`
   const problem = correlation === undefined ? undefined : problemOfCorrelation(correlation)
   if (problem !== undefined) return problem
   if (until !== undefined && !Number.isFinite(until)) return `${until} is no time`
+  if (together === true && name !== childMessage) return "only ends of children come together"
   if (name !== undefined) return problemOfName(name)
   return until === undefined ? "it waits for nothing: it needs until, for, or both" : undefined
 }
@@ -358,7 +362,8 @@ export class Attempt {
   }
 
   #currentOf(request: AttemptRequest) {
-    const { attempt, children, links, message, node, run, secrets, state, watched } = request
+    const { attempt, children, links, message, node, openChildren } = request
+    const { run, secrets, state, watched } = request
     const turn = this.#turn
     return CurrentNode.of({
       get isTurnOver() {
@@ -378,6 +383,7 @@ export class Attempt {
       values: run.values,
       resumed: state,
       message,
+      openChildren,
       suspend,
       prepareChild: (child) =>
         "body" in child

@@ -229,11 +229,12 @@ const end = (
       return fail(progress, change, started, outcome)
     case "Suspended": {
       const { attempt, starts, state } = outcome
-      const { correlation, filter, for: name, until = never } = outcome.wait
+      const { correlation, filter, for: name, together, until = never } = outcome.wait
       const named = {
         ...(name === undefined ? {} : { for: name }),
         ...(correlation === undefined ? {} : { correlation }),
         ...(filter === undefined ? {} : { filter }),
+        ...(together === true ? { together } : {}),
       }
       const open = starts.filter(({ run }) => run.finishedAt === null)
       const children = [...(started.children ?? []), ...open.map(({ run }) => run.id)]

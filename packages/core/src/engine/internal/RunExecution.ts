@@ -269,7 +269,7 @@ export class RunExecution {
 
   /** Calls a handler at once: one that does not wait has then ended. It gets control at `now`. */
   #start(started: Started, now: Timestamp): Called {
-    const { attempt: number, given, index, inputs, message, state } = started
+    const { attempt: number, children: open, given, index, inputs, message, state } = started
     const { definition, graph, held, priorAttempts, limits, run } = this.progress
     const { children, clock, evaluator, handlers, links, types } = this.#shared
     const node = graph.nodes[index]!
@@ -292,6 +292,7 @@ export class RunExecution {
       values: this.#values,
       state,
       message: message === undefined ? undefined : held.get(message),
+      openChildren: open?.length ?? 0,
       earlier: priorAttempts.get(index)?.logs ?? null,
       limits,
       watched: <A>(call: () => A) => this.#watch(handler, call),

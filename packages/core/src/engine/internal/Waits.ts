@@ -85,15 +85,36 @@ export const take = (
   change.take(message, progress.graph.nodes[ordinal]!)
 }
 
+/**
+ * A wait that has taken one more end of a child. Its node is called with one of these messages:
+ * with the first that tells of a child that did not complete, or else with the first.
+ */
+const endedToo = (progress: RunState, wait: WaitingNode, message: Message): WaitingNode => {
+  const before = progress.held.get(wait.message!)!
+  const isTold = isCompleted(message) || !isCompleted(before)
+  progress.held.delete((isTold ? message : before).number)
+  return { ...endedBy(wait, message), message: (isTold ? before : message).number }
+}
+
+const isCompleted = (message: Message): boolean => childEndOf(message)?.status === "COMPLETED"
+
 /** Gives each message that nobody has taken to a node that waits for it. */
 export const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
+  const ended = new Map<number, WaitingNode>()
   progress.inbox = progress.inbox.filter((message) => {
     const wait = firstEndedBy(progress.waiting.values(), message)
-    if (wait === undefined) return true
-    take(progress, change, wait.ordinal, message)
-    wake(progress, change, endedBy(wait, message), now)
+    const again = wait ?? firstEndedBy(ended.values(), message)
+    if (again === undefined || (wait === undefined && again.together !== true)) return true
+    const { ordinal } = again
+    take(progress, change, ordinal, message)
+    progress.waiting.delete(ordinal)
+    ended.set(
+      ordinal,
+      wait === undefined ? endedToo(progress, again, message) : endedBy(again, message),
+    )
     return false
   })
+  for (const wait of ended.values()) wake(progress, change, wait, now)
 }
 
 /** Ends waits by messages, and those of nodes that are due by their times; gives the latter. */
