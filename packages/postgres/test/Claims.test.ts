@@ -85,6 +85,33 @@ const wishes: ReadonlyArray<Partial<ClaimRequest>> = [
 layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
   "RunClaims.claim",
   (test) => {
+    test.effect("reads a definition once, and those that it does not know", () =>
+      Effect.gen(function* () {
+        const [sql, store] = [yield* SqlClient, yield* RunStore]
+        const samples = yield* Samples.make
+        const definitionId = "wf_often@1"
+        const [first, second, third] = [
+          samples.run({ definitionId }),
+          samples.run({ definitionId }),
+          samples.run({ definitionId: "wf_rare@1" }),
+        ]
+        yield* store.commit(Samples.newRun(first))
+        const [before] = yield* claimOf({})
+        yield* sql`UPDATE definitions SET nodes = '[]' WHERE id = ${definitionId}`
+        yield* store.commit(Samples.newRun(second))
+        yield* store.commit(Samples.newRun(third))
+        const records = yield* claimOf({})
+        assert.sameMembers(
+          records.map(({ definition, run }) => `${run.id} ${definition.id}`),
+          [`${second.id} ${definitionId}`, `${third.id} wf_rare@1`],
+        )
+        for (const { definition } of records) {
+          assert.deepStrictEqual(definition.nodes, before!.definition.nodes)
+        }
+        assert.isNotEmpty(before!.definition.nodes)
+      }),
+    )
+
     test.effect("reads what it takes, however many runs are parked, queued and owned", () =>
       Effect.gen(function* () {
         const [sql, store] = [yield* SqlClient, yield* RunStore]

@@ -368,6 +368,9 @@ export const workflowsCached = 256
 /** Compiled graphs that one process keeps in memory. */
 export const graphsCached = 256
 
+/** Definitions that one process keeps in memory, of the runs that it has claimed last. */
+export const definitionsCached = 64
+
 /** Definitions of which a process remembers that they are stored. */
 export const definitionsKnown = 10_000
 

@@ -36,6 +36,14 @@ describe("EndedRuns", () => {
     assert.isUndefined(kept.find(account, idOf(1)))
   })
 
+  it("keeps no child of another run", () => {
+    const kept = new EndedRuns()
+    const { run, ...rest } = ended(0)
+    const parent = { runId: idOf(1), nodeId: "a", index: 0, rootRunId: idOf(1), depth: 1 }
+    kept.keep({ ...rest, run: { ...run, parent } })
+    assert.deepStrictEqual(numbersIn(kept, 1), [])
+  })
+
   it("forgets the older half where there are too many, and never the newer one", () => {
     const kept = new EndedRuns()
     const half = endedRunsKept / 2

@@ -52,7 +52,7 @@ FROM chosen r
 UNION ALL`
 
 // OFFSET 0 makes Postgres look up rows by key. A join might read whole tables.
-const statement = (head: string) => `
+const statement = (head: string, isWanted = "true") => `
 WITH chosen AS MATERIALIZED (
   SELECT r.* FROM unnest(${Rows.unseen("$1::text[]")}) AS wanted (id) CROSS JOIN LATERAL (
     SELECT * FROM runs r
@@ -61,7 +61,7 @@ WITH chosen AS MATERIALIZED (
 )${head}
 SELECT d.id, NULL::json AS run, ${Rows.object(Rows.definitions, "d")} AS definition,
   NULL::json AS node
-FROM (SELECT DISTINCT definition_id FROM chosen) c CROSS JOIN LATERAL (
+FROM (SELECT DISTINCT definition_id FROM chosen WHERE ${isWanted}) c CROSS JOIN LATERAL (
   SELECT * FROM definitions d WHERE d.id = c.definition_id OFFSET 0
 ) d
 UNION ALL
@@ -72,11 +72,13 @@ FROM chosen r CROSS JOIN LATERAL (
 
 const parts = statement(ofRuns)
 
-const partsOfKnown = statement("")
+const partsOfKnown = statement("", "NOT definition_id = ANY($3::text[])")
 
 /** Makes records of their parts. */
-export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
-  const definitions = new Map<string, Definition>()
+export const assemble = (
+  rows: ReadonlyArray<Part>,
+  definitions = new Map<string, Definition>(),
+): ReadonlyArray<RunRecord> => {
   const nodeRuns = new Map<string, Array<NodeRunByPorts>>()
   const runs: Array<Run> = []
   for (const { definition, id, node, run } of rows) {
@@ -106,20 +108,29 @@ export const read = (
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
 }
 
+/** Definitions that were read, by their ids. They never change. */
+export type KnownDefinitions = Map<string, Definition>
+
 /**
  * The records of runs whose rows are known, in their order. Each run stays as it is here, even if
- * its row has changed.
+ * its row has changed. Definitions that are known are not read again: a run that waits often, such
+ * as one with a loop, is claimed as often.
  */
 export const complete = (
   sql: SqlClient,
   runs: ReadonlyArray<Run>,
+  definitions: KnownDefinitions,
 ): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
   if (runs.length === 0) return Effect.succeed([])
+  const wanted = new Set(runs.map(({ definitionId }) => definitionId))
+  const found = new Map([...definitions].filter(([id]) => wanted.has(id)))
   const ids = runs.map(({ id }) => Rows.text(id))
   const known = runs.map((run): Part => ({ id: run.id, run, definition: null, node: null }))
-  return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, null]), (rows) =>
-    assemble([...known, ...rows]),
-  )
+  return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, null, [...found.keys()]]), (rows) => {
+    const records = assemble([...known, ...rows], found)
+    for (const { definition } of records) definitions.set(definition.id, definition)
+    return records
+  })
 }
 
 const latestStatement = `

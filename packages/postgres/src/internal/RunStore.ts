@@ -4,7 +4,10 @@
  * Guarantees: commits that arrive at the same time share a statement. A commit in a transaction of
  * the caller takes part in it. Leaves out: the statements; other modules of this folder have them.
  */
+import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import { definitionsCached } from "@millrace/core/domain/Limits"
+import type { Definition } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
@@ -42,17 +45,22 @@ const addsUsage = ({ expected, run, starts = [] }: RunCommit): boolean =>
   expected._tag === "New" || run.actualCredits !== 0 || starts.length > 0
 
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
+  const written = new WrittenRuns()
   const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
     exclusivityKeyOf: (commit) =>
       RunCredits.movesCredits(commit) ? commit.run.accountId : undefined,
-    flush: flush(sql, new WrittenRuns()),
+    flush: flush(sql, written),
     maxMembers: commitsPerFlush,
   })
   const noteUsage = yield* UsageChanges.keepFolded(sql)
   return (commit: RunCommit) => {
     if (addsUsage(commit)) noteUsage()
-    if (Outbox.hasOutbox(commit)) return Outbox.write(sql, commit)
+    if (Outbox.hasOutbox(commit)) {
+      // Nothing more is written of a run that ends with this.
+      if (commit.run.finishedAt !== null) written.forget(commit.run)
+      return Outbox.write(sql, commit)
+    }
     return Effect.flatMap(
       submit(commit),
       (outcome): Effect.Effect<void, StaleRun | InsufficientCredits> => {
@@ -78,6 +86,7 @@ const queueing = (sql: SqlClient, isCrowded: Latch.Latch): Effect.Effect<never> 
   )
 
 const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
+  const known = new BoundedMap<string, Definition>(definitionsCached)
   const isCrowded = yield* Latch.make(false)
   yield* Effect.forkScoped(queueing(sql, isCrowded))
   const habits: RunClaims.LastClaim = {
@@ -86,7 +95,9 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
     onCrowd: () => Latch.openUnsafe(isCrowded),
   }
   return (request: ClaimRequest) =>
-    Effect.flatMap(RunClaims.claim(sql, request, habits), (runs) => RunRecords.complete(sql, runs))
+    Effect.flatMap(RunClaims.claim(sql, request, habits), (runs) =>
+      RunRecords.complete(sql, runs, known),
+    )
 })
 
 const find = (sql: SqlClient, account: AccountId, id: RunId) =>
@@ -100,7 +111,7 @@ const takeOver = Effect.fnUntraced(function* (
 ) {
   const run = yield* RunClaims.takeOver(sql, account, id, runner)
   if (run === undefined) return yield* find(sql, account, id)
-  return Option.fromUndefinedOr((yield* RunRecords.complete(sql, [run]))[0])
+  return Option.fromUndefinedOr((yield* RunRecords.complete(sql, [run], new Map()))[0])
 })
 
 /** Reads the suspects, then their records. A record may be newer than its holder. */

@@ -71,6 +71,11 @@ export class WrittenRuns {
     if (expected._tag === "New") this.#definitions.delete(expected.definition.id)
   }
 
+  /** What was written of a run is not needed any more. */
+  forget({ id }: Pick<Run, "id">): void {
+    this.#runs.delete(id)
+  }
+
   /** Remembers a written run. */
   note({ expected, run }: RunCommit, number: number, isOwned: boolean): void {
     // A definition of the run's own is needed once.

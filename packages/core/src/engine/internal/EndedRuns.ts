@@ -27,8 +27,12 @@ export class EndedRuns {
     return record?.run.accountId === account ? record : undefined
   }
 
-  /** Keeps a run that has ended, unless it takes more than a tenth of the room. */
+  /**
+   * Keeps a run that has ended, unless it takes more than a tenth of the room, or is a child: its
+   * parent hears of its end by a message, and a loop has as many of them as items.
+   */
   keep(record: RunRecord): void {
+    if (record.run.parent !== null) return
     const most = endedRunsSize / 10
     const size = sizeOf(record, most)
     if (size > most) return
