@@ -60,8 +60,8 @@ export class Runner extends Context.Service<
     readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first step whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
-    /** What the attempts of a run that are in progress in this process have charged so far. */
-    readonly spentOf: (id: RunId) => ChargedSoFar
+    /** What attempts in progress in this process have charged, and this stored run does not say. */
+    readonly chargedBeyond: (run: Run) => ChargedSoFar
     readonly status: () => RunnerStatus
     /**
      * From now on claims nothing and starts no node; starts are QUEUED. Waits until the nodes in
@@ -193,7 +193,7 @@ const callsOf = (
   lagMillis: () => number,
 ): Omit<Runner["Service"], "giveSlot" | "hasSlot" | "id" | "look" | "takeSlot"> => ({
   launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
-  spentOf: (runId) => scheduler.spentOf(runId),
+  chargedBeyond: (run) => scheduler.chargedBeyond(run),
   status: () => ({
     isDraining: scheduler.isDraining,
     runsInProgress: scheduler.runs.size,

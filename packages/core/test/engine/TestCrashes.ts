@@ -15,7 +15,7 @@ import { Effect, Layer } from "effect"
 import type { Gates } from "./TestEngine.ts"
 
 type Commit = RunStore["Service"]["commit"]
-type Fault = (commit: ReturnType<Commit>) => ReturnType<Commit>
+export type Fault = (commit: ReturnType<Commit>) => ReturnType<Commit>
 
 const lost = new StorageError({ operation: "commit", cause: new Error("lost") })
 const crash = Effect.die(new Error("crash"))

@@ -46,7 +46,7 @@ export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
       }
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
       const now = clock.currentTimeMillisUnsafe()
-      const commit = cancelation(taken.value, now, runner.spentOf(id))
+      const commit = cancelation(taken.value, now, runner.chargedBeyond(run))
       const committed = Effect.provideService(commitDurably(runs, commit), RunNotifier, notifier)
       const stored = yield* Effect.result(committed)
       if (Result.isFailure(stored)) continue

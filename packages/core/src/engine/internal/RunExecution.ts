@@ -17,6 +17,7 @@ import type { SecretSource } from "../CurrentSecrets.ts"
 import type { ApprovalLinks } from "./ApprovalTokens.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import { givenTo } from "../../graph/internal/LoopBody.ts"
+import type { ChargedSoFar } from "./Cancelation.ts"
 import type { BodyRun, ChildSource, Loop } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
@@ -130,6 +131,17 @@ export class RunExecution {
   get listensAfter(): number | undefined {
     const { run, seen } = this.progress
     return run.dueAt === null && isListening(this.progress) ? seen : undefined
+  }
+
+  /**
+   * What attempts in progress here have charged, and a stored run of this revision does not say.
+   * The step that is being stored may be in it already, and with it the ends of attempts.
+   */
+  chargedBeyond(revision: number): ChargedSoFar {
+    const { run, spent } = this.progress
+    const taken = revision < run.revision ? [] : this.#taken
+    const ended = new Set(taken.flatMap((each) => ("attempt" in each ? [each.index] : [])))
+    return (index, attempt) => (ended.has(index) ? 0 : spent(index, attempt))
   }
 
   /** What has happened since the last call. A wait that has ended otherwise is not due any more. */

@@ -147,9 +147,9 @@ export class RunScheduler {
     return this.#isDraining
   }
 
-  /** What the attempts of a run that are in progress here have charged so far. */
-  spentOf(id: RunId): ChargedSoFar {
-    return this.runs.get(id)?.execution?.progress.spent ?? (() => 0)
+  /** What the attempts in progress here have charged, and this stored run does not say yet. */
+  chargedBeyond({ id, revision }: Run): ChargedSoFar {
+    return this.runs.get(id)?.execution?.chargedBeyond(revision) ?? (() => 0)
   }
 
   /** Which messages to read for the runs that wait for messages here. */
