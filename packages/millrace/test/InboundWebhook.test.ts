@@ -112,6 +112,26 @@ describe("A request to an inbound webhook", () => {
     expect(await valuesOf(body.runId)).toEqual({ "a.b": [1], c: null })
   })
 
+  it("brings the fields of the version that its runs take", async () => {
+    const { workflows } = engine
+    const withField = (name: string) =>
+      engine.workflow("Named").node("in", "request", { fields: [{ name, type: "string" }] })
+    const { id } = await workflows.create(withField("published"))
+    await workflows.publish(id)
+    await workflows.update(id, { nodes: withField("drawn").nodes })
+    const sent = { published: "a", drawn: "b" }
+    const takes = [
+      [{}, { published: "a" }],
+      [{ version: "draft" }, { drawn: "b" }],
+      [{ version: 1 }, { published: "a" }],
+    ] as const
+    for (const [settings, values] of takes) {
+      const { json, valuesOf } = await hooked(settings, id)
+      const { body } = await json(sent)
+      expect(await valuesOf(body.runId)).toEqual(values)
+    }
+  })
+
   it("says that its run failed, and not why", async () => {
     const drawn = engine.workflow("Fails").node("a", "test.fails", {})
     const { id } = await engine.workflows.create(drawn)

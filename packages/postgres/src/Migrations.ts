@@ -292,6 +292,7 @@ const migrations = {
   "0024_concurrency_keys": all(concurrencyKeys),
   "0025_waiting_times": all(["ALTER TABLE triggers ADD COLUMN waiting_at int8"]),
   "0026_trigger_pauses": all(triggerPauses),
+  "0027_versions_of_triggers": all(["ALTER TABLE triggers ADD COLUMN version json"]),
 }
 
 const table = "millrace_migrations"

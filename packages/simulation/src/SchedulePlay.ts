@@ -42,6 +42,7 @@ const following = (id: string, watch: string, follower: string): RunEndTrigger =
   on: ["COMPLETED", "FAILED", "CANCELED"],
   into: { runId: "runId", status: "status" },
   values: {},
+  version: null,
   enabled: true,
   createdAt: epoch,
   updatedAt: epoch,

@@ -24,6 +24,9 @@ const words = {
   startAt: "No run is started before.",
   endAt: "No run is started then or later.",
   values: "The values of its runs.",
+  version:
+    "What its runs take: `draft`, or the version of a number. `null`, which is the default: the " +
+    "published version, or the draft where none is published.",
   enabled: "Whether it starts runs; `true` by default.",
   catchUp:
     "What becomes of times that are more than a minute late, because no server was there: `none` " +
@@ -79,6 +82,7 @@ const settings = {
   startAt: stored.startAt,
   endAt: stored.endAt,
   values: JsonObject,
+  version: stored.version,
   enabled: stored.enabled,
   catchUp: stored.catchUp,
   overlap: stored.overlap,
@@ -103,6 +107,7 @@ export const InboundWebhook = object("InboundWebhook", {
   type: storedWebhook.type,
   ...webhookSettings,
   values: JsonObject,
+  version: storedWebhook.version,
   enabled: stored.enabled,
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
@@ -123,6 +128,7 @@ export const RunEndTrigger = object("RunEndTrigger", {
   on: storedRunEnd.on,
   into: storedRunEnd.into,
   values: JsonObject,
+  version: storedRunEnd.version,
   enabled: stored.enabled,
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
@@ -184,6 +190,7 @@ export type TriggerPause = typeof TriggerPause.Type
 
 const ofAll = {
   values: optional(settings.values, words.values),
+  version: optional(settings.version, words.version),
   enabled: optional(settings.enabled, words.enabled),
 }
 

@@ -9,6 +9,7 @@ import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import { neverStarted } from "@millrace/core/domain/TriggerFacts"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import type { ClaimedEnd } from "@millrace/core/ports/TriggerStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
@@ -17,6 +18,9 @@ import * as Samples from "../Samples.ts"
 type Tests = Vitest.MethodsNonLive<TriggerStore | WorkflowStore | RunStore>
 
 const hour = 3_600_000
+
+/** A claimed end as `pairOf` has it. */
+const claimedPair = ({ runId, triggerId }: ClaimedEnd) => `${triggerId} ${runId}`
 
 /** A workflow, another one whose runs triggers of the first follow, and what ends its runs. */
 const scene = Effect.gen(function* () {
@@ -37,6 +41,7 @@ const scene = Effect.gen(function* () {
     on: ["COMPLETED"],
     into: { order: "output.order" },
     values: { text: "a\u0000b" },
+    version: null,
     enabled: true,
     createdAt: 5 + count,
     updatedAt: 6,
@@ -70,9 +75,7 @@ const scene = Effect.gen(function* () {
     Effect.map(store.claimDue({ limit: 1_000, leaseMillis }), ({ ends }) =>
       ends.filter(({ triggerId }) => triggerId.includes(samples.account)),
     )
-  const pairs = Effect.map(claim(), (ends) =>
-    ends.map(({ runId, triggerId }) => `${triggerId} ${runId}`).toSorted(),
-  )
+  const pairs = Effect.map(claim(), (ends) => ends.map(claimedPair).toSorted())
   return {
     samples,
     store,

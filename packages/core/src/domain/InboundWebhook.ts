@@ -18,6 +18,7 @@ import {
 import { SecretName } from "./Secret.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { TriggerVersion } from "./WorkflowVersion.ts"
 
 /** The prefix of the part of an address that nobody can guess. */
 export const addressPrefix = "mrh_"
@@ -160,12 +161,13 @@ export const WebhookSettings = Schema.Struct({
   dedupeBy: Schema.NullOr(TextWithPlaces),
   /** The values of its runs; what a request brings goes before them. */
   values: JsonObject,
+  version: TriggerVersion,
   enabled: Schema.Boolean,
 })
 export type WebhookSettings = typeof WebhookSettings.Type
 
 /** What holds of webhooks that were stored before anybody could say it. */
-export const webhookDefaults = { dedupeBy: null } as const
+export const webhookDefaults = { dedupeBy: null, version: null } as const
 
 /** An inbound webhook. */
 export const InboundWebhook = Schema.Struct({

@@ -13,6 +13,7 @@ import { isTerminal } from "./Run.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { TriggerFacts } from "./TriggerFacts.ts"
+import { TriggerVersion } from "./WorkflowVersion.ts"
 
 /** How a run ends. */
 const EndStatus = Schema.Literals(["COMPLETED", "FAILED", "CANCELED"])
@@ -55,6 +56,7 @@ export const RunEndSettings = Schema.Struct({
   ),
   /** The values of its runs; what the run that has ended brings goes before them. */
   values: JsonObject,
+  version: TriggerVersion,
   enabled: Schema.Boolean,
 })
 export type RunEndSettings = typeof RunEndSettings.Type

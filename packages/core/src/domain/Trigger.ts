@@ -20,6 +20,7 @@ import type { RunEndTrigger } from "./RunEndTrigger.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { TriggerFacts } from "./TriggerFacts.ts"
+import { TriggerVersion } from "./WorkflowVersion.ts"
 
 const seconds = (minimum: number, maximum: number) =>
   Schema.Int.check(
@@ -76,6 +77,7 @@ export const Schedule = Schema.Struct({
   ...Timing.fields,
   /** The values of its runs. */
   values: JsonObject,
+  version: TriggerVersion,
   enabled: Schema.Boolean,
   catchUp: CatchUp,
   overlap: Overlap,

@@ -52,6 +52,9 @@ export interface VersionList {
 export const VersionChoice = Schema.Union([Schema.Literal("draft"), VersionNumber])
 export type VersionChoice = typeof VersionChoice.Type
 
+/** What the runs of a trigger take; `null`: what a start takes that asks for nothing. */
+export const TriggerVersion = Schema.NullOr(VersionChoice)
+
 /** A version as a workflow that can be started: created, and changed last, when published. */
 export const workflowOf = (version: WorkflowVersion): Workflow => {
   const { note: _, number, publishedAt, workflowId: id, ...rest } = version

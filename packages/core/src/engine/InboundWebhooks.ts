@@ -22,12 +22,13 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
+import { knownVersion, takenWorkflow } from "./internal/TakenWorkflow.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, withChange } from "./internal/WebhookForm.ts"
 import * as WebhookSignature from "./internal/WebhookSignature.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-import type { IdempotencyKeyTaken } from "./Refusals.ts"
+import type { IdempotencyKeyTaken, VersionNotFound } from "./Refusals.ts"
 import { WorkflowNotFound } from "./Refusals.ts"
 import type { StartedOnce, StartRefusal } from "./Runs.ts"
 import { Runs } from "./Runs.ts"
@@ -48,7 +49,7 @@ export interface AddressedWebhook {
 }
 
 /** Why a webhook is not accepted. */
-type Unacceptable = InvalidTrigger | StorageError
+type Unacceptable = InvalidTrigger | WorkflowNotFound | VersionNotFound | StorageError
 
 export class InboundWebhooks extends Context.Service<
   InboundWebhooks,
@@ -58,7 +59,7 @@ export class InboundWebhooks extends Context.Service<
       account: AccountId,
       workflowId: WorkflowId,
       settings: WebhookChange,
-    ) => Effect.Effect<AddressedWebhook, Unacceptable | WorkflowNotFound | TooManyTriggers>
+    ) => Effect.Effect<AddressedWebhook, Unacceptable | TooManyTriggers>
     /** Sets the given fields. The address stays. */
     readonly update: (
       key: TriggerKey,
@@ -138,9 +139,10 @@ const secretFor = Effect.fnUntraced(function* (
 const check = Effect.fnUntraced(function* (
   services: Services,
   accountId: AccountId,
+  workflowId: WorkflowId,
   settings: WebhookSettings,
 ) {
-  const { verify } = settings
+  const { verify, version } = settings
   const problems = problemsOf(settings)
   if (problems.length === 0 && verify.type !== "none") {
     const secret = yield* Effect.catchTag(
@@ -151,13 +153,14 @@ const check = Effect.fnUntraced(function* (
     problems.push(...problemOfSecret(verify, secret))
   }
   if (problems.length > 0) return yield* new InvalidTrigger({ message: problems.join("; ") })
+  yield* knownVersion(services.workflows, accountId, workflowId, version)
 })
 
 const create = (services: Services): InboundWebhooks["Service"]["create"] =>
   Effect.fn("InboundWebhooks.create")(function* (accountId, workflowId, change) {
     const { clock, ids, store } = services
     const settings = withChange(undefined, change)
-    yield* check(services, accountId, settings)
+    yield* check(services, accountId, workflowId, settings)
     const now = clock.currentTimeMillisUnsafe()
     const { addressHash, token } = yield* newAddress(services)
     const webhook: InboundWebhook = {
@@ -196,7 +199,9 @@ const update = (services: Services): InboundWebhooks["Service"]["update"] =>
   Effect.fn("InboundWebhooks.update")((key, wanted) =>
     change(services, key, (webhook) => {
       const settings = withChange(webhook, wanted)
-      return Effect.as(check(services, key.accountId, settings), { ...webhook, ...settings })
+      const { accountId, workflowId } = key
+      const checked = check(services, accountId, workflowId, settings)
+      return Effect.as(checked, { ...webhook, ...settings })
     }),
   )
 
@@ -229,16 +234,16 @@ const start = (services: Services): InboundWebhooks["Service"]["start"] =>
   Effect.fn("InboundWebhooks.start")(function* (webhook, request, body) {
     const { runs, workflows } = services
     const { accountId, id: triggerId, workflowId } = webhook
-    const found = yield* workflows.findCurrent(accountId, workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId })
+    const version = webhook.version ?? undefined
+    const taken = yield* takenWorkflow(workflows, accountId, { workflowId, version })
     const values = valuesOf(
       webhook,
-      requestFieldsOf(found.value.nodes, services.types.all()),
+      requestFieldsOf(taken.nodes, services.types.all()),
       request,
       body,
     )
     if (values === undefined) return undefined
-    const asked = { workflowId, values, source: "webhook" as const, triggerId }
+    const asked = { workflowId, version, values, source: "webhook" as const, triggerId }
     const told = nameOf(webhook, request, body)
     if (told === undefined) {
       return { runId: (yield* runs.start(accountId, asked)).id, isReplay: false }

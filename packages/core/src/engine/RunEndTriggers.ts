@@ -35,9 +35,10 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { Ids } from "./Ids.ts"
 import { valuesAfter } from "./internal/EndValues.ts"
+import { knownVersion, takenWorkflow } from "./internal/TakenWorkflow.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-import { WorkflowNotFound } from "./Refusals.ts"
+import { type VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runs } from "./Runs.ts"
 import { InvalidTrigger, TriggerNotFound } from "./Triggers.ts"
 
@@ -47,7 +48,7 @@ export type RunEndChange = {
 }
 
 /** Why a trigger is not accepted. */
-type Unacceptable = InvalidTrigger | StorageError
+type Unacceptable = InvalidTrigger | WorkflowNotFound | VersionNotFound | StorageError
 
 export class RunEndTriggers extends Context.Service<
   RunEndTriggers,
@@ -57,7 +58,7 @@ export class RunEndTriggers extends Context.Service<
       account: AccountId,
       workflowId: WorkflowId,
       settings: RunEndChange,
-    ) => Effect.Effect<RunEndTrigger, Unacceptable | WorkflowNotFound | TooManyTriggers>
+    ) => Effect.Effect<RunEndTrigger, Unacceptable | TooManyTriggers>
     /** Sets the given fields. */
     readonly update: (
       key: TriggerKey,
@@ -87,6 +88,7 @@ const usual: Omit<RunEndSettings, "watch"> = {
   on: ["COMPLETED"],
   into: null,
   values: {},
+  version: null,
   enabled: true,
 }
 
@@ -106,12 +108,20 @@ type Services = Effect.Success<typeof servicesOf>
 /** The settings with a change. A status that is named twice is there once. */
 const withChange = (
   known: RunEndSettings | typeof usual,
-  { enabled = known.enabled, into = known.into, on = known.on, values, watch }: RunEndChange,
+  {
+    enabled = known.enabled,
+    into = known.into,
+    on = known.on,
+    values,
+    version,
+    watch,
+  }: RunEndChange,
 ): Omit<RunEndSettings, "watch"> & Pick<RunEndChange, "watch"> => ({
   watch: watch ?? ("watch" in known ? known.watch : undefined),
   on: [...new Set(on)],
   into,
   values: values ?? known.values,
+  version: version === undefined ? known.version : version,
   enabled,
 })
 
@@ -133,6 +143,7 @@ const checked = Effect.fnUntraced(function* (
     return yield* refuse("expected another workflow; a run cannot follow each run of its own")
   }
   if (Option.isNone(yield* workflows.find(accountId, watch))) return yield* unknownWatch(watch)
+  yield* knownVersion(workflows, accountId, workflowId, settings.version)
   return { ...settings, watch }
 })
 
@@ -230,14 +241,17 @@ const startAfter = Effect.fnUntraced(function* (
   if (ended.omitted === true) {
     return missed(at, `The output of run ${run.id} is larger than what a run may be started with`)
   }
-  const found = into === null ? yield* workflows.findCurrent(accountId, workflowId) : Option.none()
-  const fields = Option.match(found, {
-    onNone: () => [],
-    onSome: (all) => requestFieldsOf(all.nodes, types.all()),
-  })
+  const version = trigger.version ?? undefined
+  const taken = takenWorkflow(workflows, accountId, { workflowId, version })
+  const found = into === null ? yield* Effect.result(taken) : undefined
+  if (found !== undefined && Result.isFailure(found)) {
+    if (found.failure._tag === "StorageError") return yield* found.failure
+    return missed(at, found.failure.message)
+  }
+  const fields = found === undefined ? [] : requestFieldsOf(found.success.nodes, types.all())
   const values = valuesAfter(trigger, fields, run)
   const after = { runId: run.id, depth }
-  const request = { workflowId, values, source: "run_end" as const, triggerId, after }
+  const request = { workflowId, version, values, source: "run_end" as const, triggerId, after }
   const start = runs.startAs(accountId, request, { runId: lastRunId })
   // Without a condition on the trigger, only a run that is known would be stale.
   const answer = yield* Effect.result(Effect.catchTag(start, "StaleRun", Effect.die))

@@ -81,6 +81,7 @@ const makeRoom = Effect.fnUntraced(function* (
   runIds: ReadonlyArray<RunId>,
 ): Effect.fn.Return<Outcome | undefined, StorageError | WorkflowNotFound | VersionNotFound> {
   const { accountId, values, workflowId } = trigger
+  const version = trigger.version ?? undefined
   const beside = runsToCheck(trigger, runId, runIds)
   if (beside.length === 0) return undefined
   const found = yield* services.runStore.findMany(accountId, beside, 0)
@@ -91,7 +92,7 @@ const makeRoom = Effect.fnUntraced(function* (
   }
   if (decided._tag === "Start") return undefined
   // Nothing is canceled for a run that would be refused because of what it executes.
-  const { problems } = yield* services.runs.validate(accountId, { workflowId, values })
+  const { problems } = yield* services.runs.validate(accountId, { workflowId, version, values })
   if (problems.length > 0) return undefined
   yield* Effect.forEach(decided.runIds, (id) => cancelFor(services, trigger, id))
   return undefined
@@ -105,12 +106,13 @@ const startAt = Effect.fnUntraced(function* (
   runIds: ReadonlyArray<RunId>,
 ): Effect.fn.Return<Outcome> {
   const { accountId, fence: triggerFence, id: triggerId, values, workflowId } = trigger
+  const version = trigger.version ?? undefined
   const runId = runIdAt(triggerId, at)
   type Failure = StartRefusal | StaleRun | StorageError
   const attempt = Effect.gen(function* (): Effect.fn.Return<Outcome, Failure> {
     const instead = yield* makeRoom(services, trigger, runId, runIds)
     if (instead !== undefined) return instead
-    const request = { workflowId, values, source: "schedule" as const, triggerId }
+    const request = { workflowId, version, values, source: "schedule" as const, triggerId }
     yield* services.runs.startAs(accountId, request, { runId, triggerFence })
     return { _tag: "Started", runId }
   })

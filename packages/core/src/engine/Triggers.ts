@@ -30,7 +30,7 @@ import { Runs } from "./Runs.ts"
 
 /** What of a trigger its owner sets. */
 type Settings = Timing &
-  Pick<Schedule, "values" | "enabled" | "catchUp" | "overlap" | "jitterSeconds">
+  Pick<Schedule, "values" | "version" | "enabled" | "catchUp" | "overlap" | "jitterSeconds">
 
 /** The fields to set of a schedule. A cron text takes the place of an interval, and vice versa. */
 export type ScheduleChange = { readonly [K in keyof Settings]?: Settings[K] | undefined }
@@ -118,6 +118,7 @@ const usual: Settings = {
   startAt: null,
   endAt: null,
   values: {},
+  version: null,
   enabled: true,
   catchUp: "none",
   overlap: "allow",
@@ -190,6 +191,7 @@ const checked = Effect.fnUntraced(function* (
   now: Timestamp,
 ) {
   const { accountId, enabled, values, workflowId } = trigger
+  const version = trigger.version ?? undefined
   const problems = problemsOf(calendar, trigger, now)
   if (problems.length > 0) return yield* new InvalidTrigger({ message: problems.join("; ") })
   if (!enabled) return null
@@ -197,7 +199,7 @@ const checked = Effect.fnUntraced(function* (
   if (nextAt === null) {
     return yield* new InvalidTrigger({ message: "endAt: there is no time left before it" })
   }
-  const found = yield* runs.validate(accountId, { workflowId, values })
+  const found = yield* runs.validate(accountId, { workflowId, version, values })
   if (found.problems.length === 0) return nextAt
   return yield* new InvalidGraph({ problems: found.problems.map(({ message }) => message) })
 })

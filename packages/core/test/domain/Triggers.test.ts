@@ -108,6 +108,7 @@ describe("RunEndTrigger.RunEndSettings", () => {
     on: ["COMPLETED"],
     into: null,
     values: {},
+    version: null,
     enabled: true,
   })
 
@@ -121,6 +122,11 @@ describe("RunEndTrigger.RunEndSettings", () => {
     const many = Array.from({ length: fieldsPerWebhook + 1 }, (_, n) => [`f${n}`, "runId"])
     assert.isTrue(takes({ into: Object.fromEntries(many.slice(1)) }))
     assert.isFalse(takes({ into: Object.fromEntries(many) }))
+  })
+
+  it("takes the draft, the number of a version, or nothing", () => {
+    for (const version of [null, "draft", 1, 7] as const) assert.isTrue(takes({ version }))
+    for (const version of [0, 1.5, "published", "1"]) assert.isFalse(takes({ version }))
   })
 
   it("takes one end at least, and only ends", () => {
@@ -160,6 +166,7 @@ describe("InboundWebhook.WebhookSettings", () => {
     dedupeHeader: null,
     dedupeBy: null,
     values: {},
+    version: null,
     enabled: true,
   })
 

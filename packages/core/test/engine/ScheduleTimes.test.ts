@@ -35,6 +35,7 @@ const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
   startAt: null,
   endAt: null,
   values: {},
+  version: null,
   enabled: true,
   catchUp: "none",
   overlap: "allow",

@@ -9,6 +9,7 @@ import { client } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 import { useWatchable } from "./WatchedWorkflow.tsx"
 
 type End = RunEndTrigger["on"][number]
@@ -26,16 +27,18 @@ const textsOf = (known: RunEndTrigger | undefined) => ({
   on: (known?.on ?? ["COMPLETED"]).join(" "),
   into: known === undefined || known.into === null ? "" : JSON.stringify(known.into),
   values: JSON.stringify(known?.values ?? {}),
+  version: versionTextOf(known),
 })
 type RunEndTexts = ReturnType<typeof textsOf>
 
 /** What the server is asked for. Throws if something that should be JSON is not. */
-const bodyOf = ({ into, on, values, watch }: RunEndTexts): NewRunEndTrigger => ({
+const bodyOf = ({ into, on, values, version, watch }: RunEndTexts): NewRunEndTrigger => ({
   type: "run_end",
   watch,
   on: on.split(" ").filter(Boolean) as Array<End>,
   into: into.trim() === "" ? null : (JSON.parse(into) as RunEndTrigger["into"]),
   values: JSON.parse(values) as RunEndTrigger["values"],
+  version: versionOf(version),
 })
 
 type Given = Texts<keyof RunEndTexts>
@@ -90,6 +93,7 @@ const Fields = ({ workflowId, ...all }: Given & { readonly workflowId: string })
         placeholder='{ "order": "output.order.id", "why": "errorMessage" }'
       />
       <Lines {...all} name="values" label="Values of its runs, as JSON" />
+      <TriggerVersion {...all} workflowId={workflowId} />
     </>
   )
 }

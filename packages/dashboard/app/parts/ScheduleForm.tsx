@@ -10,6 +10,7 @@ import { timeZone } from "../Words.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 
 /** A schedule as texts. */
 type ScheduleTexts = ReturnType<typeof textsOf>
@@ -32,6 +33,7 @@ const textsOf = (known: Schedule | undefined) => ({
   startAt: localOf(known?.startAt ?? null),
   endAt: localOf(known?.endAt ?? null),
   values: JSON.stringify(known?.values ?? {}),
+  version: versionTextOf(known),
   catchUp: (known?.catchUp ?? "none") as string,
   overlap: (known?.overlap ?? "allow") as string,
   jitterSeconds: String(known?.jitterSeconds ?? 0),
@@ -47,6 +49,7 @@ const bodyOf = (texts: ScheduleTexts): NewSchedule => ({
   startAt: timeOf(texts.startAt),
   endAt: timeOf(texts.endAt),
   values: JSON.parse(texts.values) as NonNullable<NewSchedule["values"]>,
+  version: versionOf(texts.version),
   catchUp: texts.catchUp as NonNullable<NewSchedule["catchUp"]>,
   overlap: texts.overlap as NonNullable<NewSchedule["overlap"]>,
   jitterSeconds: Number(texts.jitterSeconds),
@@ -114,6 +117,7 @@ export const ScheduleForm = ({
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
+  const set = (name: keyof ScheduleTexts, text: string) => setTexts({ ...texts, [name]: text })
   const save = ({ type, ...change }: NewSchedule): Promise<unknown> =>
     known === undefined
       ? client.triggers.create(workflowId, { type, ...change })
@@ -127,7 +131,8 @@ export const ScheduleForm = ({
       save={save}
       onClose={onClose}
     >
-      <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
+      <Fields texts={texts} set={set} />
+      <TriggerVersion texts={texts} set={set} workflowId={workflowId} />
     </TriggerForm>
   )
 }

@@ -10,6 +10,7 @@ import { client, useMay } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 
 type Check = InboundWebhook["verify"]
 type Method = InboundWebhook["methods"][number]
@@ -38,6 +39,7 @@ const textsOf = (known: InboundWebhook | undefined) => {
     dedupeHeader: known?.dedupeHeader ?? "",
     dedupeBy: known?.dedupeBy ?? "",
     values: JSON.stringify(known?.values ?? {}),
+    version: versionTextOf(known),
   }
 }
 type WebhookTexts = ReturnType<typeof textsOf>
@@ -80,6 +82,7 @@ const bodyOf = (texts: WebhookTexts): NewInboundWebhook => {
     dedupeHeader: dedupeHeader === "" ? null : dedupeHeader,
     dedupeBy: texts.dedupeBy.trim() === "" ? null : texts.dedupeBy,
     values: JSON.parse(texts.values) as InboundWebhook["values"],
+    version: versionOf(texts.version),
   }
 }
 
@@ -227,6 +230,7 @@ export const WebhookForm = ({
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
+  const set = (name: keyof WebhookTexts, text: string) => setTexts({ ...texts, [name]: text })
   const save = async (body: NewInboundWebhook) => {
     if (known === undefined) return onMade((await client.triggers.create(workflowId, body)).path)
     const { type: _, ...change } = body
@@ -246,7 +250,8 @@ export const WebhookForm = ({
       save={save}
       onClose={onClose}
     >
-      <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
+      <Fields texts={texts} set={set} />
+      <TriggerVersion texts={texts} set={set} workflowId={workflowId} />
     </TriggerForm>
   )
 }

@@ -40,7 +40,7 @@ const addressedOf = ({ token, webhook }: AddressedWebhook) => {
   return { ...rest, path: hookAddress(Redacted.value(token)) }
 }
 
-const ofAll = ["values", "enabled"]
+const ofAll = ["values", "version", "enabled"]
 const namesOf = (fields: object) => Object.keys(fields).filter((name) => !ofAll.includes(name))
 
 /** The names of the fields that triggers of one type have, beside those of all. */

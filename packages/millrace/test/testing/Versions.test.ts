@@ -44,6 +44,54 @@ describe("A published version", () => {
     expect(await outputOf(after!.id)).toBe("after one")
   })
 
+  it("gives way to the draft or the number that a schedule and a run's end name", async () => {
+    await using at = await open()
+    const { engine, id, outputOf, says } = at
+    await engine.workflows.publish(id)
+    await engine.workflows.update(id, drawn(says("three")))
+    const takes = { everySeconds: 60, version: 1 } as const
+    const trigger = await engine.triggers.create(id, { type: "schedule", ...takes })
+    expect(trigger.version).toBe(1)
+    const follower = await engine.workflows.create(says("published"))
+    await engine.workflows.publish(follower.id)
+    await engine.workflows.update(follower.id, drawn(says("drawn")))
+    const after = { type: "run_end", watch: id, version: "draft" } as const
+    await engine.triggers.create(follower.id, after)
+    const last = async (workflowId: string) => {
+      const [run] = (await engine.runs.list({ workflowId })).items
+      return [run!.workflowVersion ?? "draft", await outputOf(run!.id)]
+    }
+    await engine.clock.advance("66 seconds")
+    expect(await last(id)).toEqual([1, "one"])
+    expect(await last(follower.id)).toEqual(["draft", "drawn"])
+    await engine.triggers.update(id, trigger.id, { version: "draft" })
+    await engine.clock.advance("60 seconds")
+    expect(await last(id)).toEqual(["draft", "three"])
+    await engine.triggers.update(id, trigger.id, { version: null })
+    await engine.clock.advance("60 seconds")
+    expect(await last(id)).toEqual([2, "two"])
+  })
+
+  it("that a trigger names has to be there, and a refusal changes nothing", async () => {
+    await using at = await open()
+    const { engine, id, says } = at
+    const watch = (await engine.workflows.create(says("watched"))).id
+    const { triggers } = engine
+    const makers = [
+      (version: number) => triggers.create(id, { type: "schedule", everySeconds: 60, version }),
+      (version: number) => triggers.create(id, { type: "webhook", version }),
+      (version: number) => triggers.create(id, { type: "run_end", watch, version }),
+    ]
+    const refusal = { message: "The workflow has no such version, or has forgotten it" }
+    for (const make of makers) {
+      await expect(make(7)).rejects.toMatchObject(refusal)
+      const made = await make(1)
+      await expect(triggers.update(id, made.id, { version: 7 })).rejects.toMatchObject(refusal)
+      expect(await triggers.get(id, made.id)).toMatchObject({ version: 1 })
+    }
+    expect(await triggers.list(id)).toHaveLength(makers.length)
+  })
+
   it("is what a child is of, called by a drawn id or a computed one", async () => {
     await using at = await open()
     const { engine, id, outputOf } = at

@@ -51,9 +51,19 @@ const rowOf = (trigger: Trigger): Row => {
 
 const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigger => {
   if (row.type === "schedule") return row as Schedule
-  const { accountId, createdAt, enabled, fence, id, updatedAt, values: own, workflowId } = row
+  const {
+    accountId,
+    createdAt,
+    enabled,
+    fence,
+    id,
+    updatedAt,
+    values: own,
+    version,
+    workflowId,
+  } = row
   const ids = { id, accountId, workflowId }
-  const rest = { values: own, enabled, createdAt, updatedAt, fence }
+  const rest = { values: own, version, enabled, createdAt, updatedAt, fence }
   return row.type === "webhook"
     ? {
         ...ids,
@@ -71,7 +81,7 @@ const settings: Table<Row> = [
   ...Rows.texts<Row>("timezone", "catchUp", "overlap", "addressHash"),
   ...Rows.texts<Row>({ watch: "watched_id" }),
   Rows.derived("watched_ends", "text", ({ runEnd }) => runEnd?.on.join(" ")),
-  ...Rows.columns("json")<Row>("cron", "webhook", "runEnd", { values: "input_values" }),
+  ...Rows.columns("json")<Row>("cron", "version", "webhook", "runEnd", { values: "input_values" }),
   ...Rows.columns("bool")<Row>("enabled"),
   ...Rows.int4s<Row>("everySeconds", "jitterSeconds"),
   ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "waitingAt", "dueAt"),

@@ -23,7 +23,9 @@ export const columns = "due_at, fence, trigger"
 
 /** A trigger from its row. */
 export const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
-  const read = { ...(JSON.parse(trigger) as Trigger), fence }
+  const stored = JSON.parse(trigger) as Trigger
+  // One that was stored before triggers could name a version has none.
+  const read = { ...stored, version: (stored as Partial<Trigger>).version ?? null, fence }
   if (read.type === "webhook") return { ...webhookDefaults, ...read }
   return read.type === "schedule" ? { ...read, waitingAt: read.waitingAt ?? null, dueAt } : read
 }

@@ -2,11 +2,12 @@
  * Which content of a workflow a start takes: the published version, or the draft where none is
  * published, unless the start asks for the draft or for the version of a number.
  *
- * Guarantees: starts, validations and reruns ask here. Leaves out: who can ask for nothing
- * else, such as children, and reads `WorkflowStore.findCurrent`.
+ * Guarantees: starts, validations, reruns and triggers ask here. Leaves out: who can ask for
+ * nothing else, such as children, and reads `WorkflowStore.findCurrent`.
  */
 import { Effect, Option } from "effect"
 import type { AccountId, WorkflowId } from "../../domain/Id.ts"
+import type { VersionChoice } from "../../domain/WorkflowVersion.ts"
 import { workflowOf } from "../../domain/WorkflowVersion.ts"
 import type { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import { VersionNotFound, WorkflowNotFound } from "../Refusals.ts"
@@ -31,6 +32,17 @@ export const foundVersion = Effect.fnUntraced(function* (
   if (isKnown) return yield* new VersionNotFound({ workflowId, number })
   return yield* new WorkflowNotFound({ workflowId })
 })
+
+/** Fails if a trigger names the number of a version that there is not. */
+export const knownVersion = (
+  store: WorkflowStore["Service"],
+  account: AccountId,
+  workflowId: WorkflowId,
+  choice: VersionChoice | null,
+) =>
+  typeof choice === "number"
+    ? Effect.asVoid(foundVersion(store, account, workflowId, choice))
+    : Effect.void
 
 /** The workflow that a start takes, as it is stored now. */
 export const takenWorkflow = Effect.fnUntraced(function* (

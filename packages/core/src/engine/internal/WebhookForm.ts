@@ -19,6 +19,7 @@ const usual: WebhookSettings = {
   dedupeHeader: null,
   dedupeBy: null,
   values: {},
+  version: null,
   enabled: true,
 }
 
@@ -36,6 +37,7 @@ export const withChange = (known: WebhookSettings | undefined, change: Change): 
   const isNew = known === undefined && change.verify?.type === "standard" && !isNamed
   const cleared = {
     ...(change.networks === null ? { networks: null } : {}),
+    ...(change.version === null ? { version: null } : {}),
     ...(change.into === null ? { into: null } : {}),
     ...(isNew ? { dedupeHeader: "webhook-id" } : {}),
     ...(change.dedupeHeader === undefined ? {} : { dedupeHeader: change.dedupeHeader }),
