@@ -240,11 +240,14 @@ export interface NodeRetry {
   readonly jitter?: number
 }
 
-/** The place of a node. Without a position, it goes one column to the right of the last. */
+/**
+ * The place of a node. Without a position, it goes one column to the right of the last. The nodes
+ * of a loop's body are placed among themselves, and count from the place of the loop.
+ */
 export interface NodePlacing {
   /** In pixels; wins over `column` and `row`. */
   readonly position?: Position
-  /** From 1; column 0 is the request node's. */
+  /** From 1; column 0 is the request node's. In a loop's body from 0. */
   readonly column?: number
   /** From 0. */
   readonly row?: number

@@ -1,6 +1,6 @@
 // Where a new node goes on the canvas.
 import { describe, expect, it } from "vitest"
-import type { Node } from "../../src/domain/Workflow.ts"
+import type { Node, Position } from "../../src/domain/Workflow.ts"
 import { place } from "../../src/graph/Placement.ts"
 import { node } from "./Fixture.ts"
 
@@ -47,6 +47,35 @@ describe("Placement.place", () => {
 
   it("never goes left of column 1", () => {
     expect(place([at(-5_000, 0)], {})).toEqual({ x: 400, y: 40 })
+  })
+
+  it("places the nodes of a loop's body from the loop on, beside each other", () => {
+    const loop = { ...cell(3, 2), id: "each" }
+    const first = place([loop], { parentId: "each" })
+    expect(first).toEqual({ x: 200, y: 240 })
+    const inside = (position: Position) => ({ ...at(position.x, position.y), parentId: "each" })
+    const second = place([loop, inside(first)], { parentId: "each" })
+    expect(second).toEqual({ x: 560, y: 240 })
+    const nodes = [loop, inside(first), inside(second)]
+    expect(place(nodes, { parentId: "each", column: 1 })).toEqual({ x: 560, y: 440 })
+  })
+
+  it("places no node in the room of a loop's body", () => {
+    const loop = { ...cell(1, 0), id: "each" }
+    const inside = { ...at(200, 240), parentId: "each" }
+    expect(place([loop, inside], {})).toEqual({ x: 1_120, y: 40 })
+    expect(place([loop, inside], { column: 2 })).toEqual({ x: 760, y: 640 })
+    const inner = { ...at(200, 240), id: "inner", parentId: "each" }
+    const deep = { ...at(560, 240), parentId: "inner" }
+    expect(place([loop, inner, deep], {})).toEqual({ x: 1_840, y: 40 })
+  })
+
+  it("comes to an end where loops lie in each other", () => {
+    const loops = [
+      { ...cell(1, 0), id: "a", parentId: "b" },
+      { ...cell(1, 0), id: "b", parentId: "a" },
+    ]
+    expect(Number.isFinite(place(loops, { parentId: "a" }).x)).toBe(true)
   })
 
   it("stays finite beside a node that is absurdly far away", () => {

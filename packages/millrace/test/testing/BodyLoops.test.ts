@@ -37,6 +37,17 @@ const multiplying = (engine: Engine, inputs: { readonly onError?: "stop" | "cont
     .edge("each.results", "out.input")
 
 describe("A loop with a body", () => {
+  it("is drawn in code with its nodes in its frame, and the next node right of it", async () => {
+    await using engine = await testEngine({ nodes })
+    const { nodes: drawn } = multiplying(engine)
+    const placeOf = (id: string) => drawn.find((node) => node.id === id)!.position
+    expect([placeOf("each"), placeOf("times")]).toEqual([
+      { x: 1_120, y: 40 },
+      { x: 200, y: 240 },
+    ])
+    expect(placeOf("out")).toEqual({ x: 1_840, y: 40 })
+  })
+
   it("executes its body for every item, with it and what enters from outside", async () => {
     await using engine = await testEngine({ nodes })
     const { id } = await engine.workflows.create(multiplying(engine))
