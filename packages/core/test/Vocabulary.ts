@@ -38,13 +38,13 @@ export const known: ReadonlyArray<string> = `
   limiter line link list listener listening live llm load local location lock log logger longer
   longest look lookup loop loopback loose lost mail main make many map mark mask max may meaning
   media meets megabytes memory merge message met metadata meter method metrics micro middleware
-  migrate migration millis millrace minute mismatch missing mock mode model module monotonic most
-  mount move moved name narrowed nesting nearest needed needs network never new next no not note
-  nothing notification notifier notifying now number object of offer offset on once one only open
-  openapi option optional options or order origin original other otherwise out outbound outbox
-  outcome outdated outgoing outline output outside overfetch overhang overlap overlay own packages
-  page paginate palette panel panels parameter parameters params parse part paste pasted path
-  payload payment peer people per permit permits person pglite picture piece pin pins place
+  migrate migration millis millrace minute mismatch missed missing mock mode model module
+  monotonic most mount move moved name narrowed nesting nearest needed needs network never new next
+  no not note nothing notification notifier notifying now number object of offer offset on once one
+  only open openapi option optional options or order origin original other otherwise out outbound
+  outbox outcome outdated outgoing outline output outside overfetch overhang overlap overlay own
+  packages page paginate palette panel panels parameter parameters params parse part paste pasted
+  path payload payment peer people per permit permits person pglite picture piece pin pins place
   placement plain plan platform play played policy poll pool ports position postgres precondition
   prefetch prefix prelude prepare presence present preview price print prior priority proceed
   process progress promise prompt props protocol proxy public purpose put query queue quick quiet

@@ -293,6 +293,7 @@ const migrations = {
   "0025_waiting_times": all(["ALTER TABLE triggers ADD COLUMN waiting_at int8"]),
   "0026_trigger_pauses": all(triggerPauses),
   "0027_versions_of_triggers": all(["ALTER TABLE triggers ADD COLUMN version json"]),
+  "0028_webhooks_of_schedules": all(["ALTER TABLE triggers ADD COLUMN run_webhook json"]),
 }
 
 const table = "millrace_migrations"

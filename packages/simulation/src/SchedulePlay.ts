@@ -7,17 +7,20 @@
  * cron texts, which follow a calendar; and what must hold of the runs, which the simulation of
  * single runs judges.
  */
+import { missedEvent } from "@millrace/core/domain/EventType"
 import { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { neverStarted } from "@millrace/core/domain/TriggerFacts"
+import type { ScheduleWebhook } from "@millrace/core/domain/Webhook"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import type { ValueStore } from "@millrace/core/ports/ValueStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { epoch } from "@millrace/conformance/Samples"
 import { Cause, Context, Effect, Exit, type Layer, Option } from "effect"
@@ -50,9 +53,18 @@ const following = (id: string, watch: string, follower: string): RunEndTrigger =
 
 const followers = [following("trg_second", "wf_1", "wf_2"), following("trg_third", "wf_2", "wf_3")]
 
+/** What every schedule tells of the times that it misses. The store of each has it. */
+const webhook: ScheduleWebhook = {
+  url: "https://receiver.example/",
+  origin: "https://receiver.example",
+  events: [missedEvent],
+  metadata: null,
+  headers: null,
+}
+
 /** The stores that this simulation needs. They answer at once and follow Effect's clock. */
 export type ScheduleStores = Layer.Layer<
-  RunStore | WorkflowStore | LedgerStore | ValueStore | TriggerStore
+  RunStore | WorkflowStore | LedgerStore | ValueStore | TriggerStore | WebhookStore
 >
 
 /** What a play came to. */
@@ -61,6 +73,12 @@ export interface ScheduleOutcome {
   readonly broken: string | undefined
   readonly trace: ReadonlyArray<string>
   readonly runs: number
+}
+
+/** What the event of missed times says. */
+interface MissedTimes {
+  readonly triggerId: TriggerId
+  readonly missed: number
 }
 
 const roundMillis = 2_000
@@ -87,7 +105,7 @@ const timingOf = ({ enabled, endAt, everySeconds, startAt }: Schedule): string =
   JSON.stringify([enabled, endAt, everySeconds, startAt])
 
 class SchedulePlay {
-  readonly fleet: Fleet<TriggerStore>
+  readonly fleet: Fleet<TriggerStore | WebhookStore>
   readonly #scenario: ScheduleScenario
   readonly #eras = new Map<TriggerId, Array<Era>>()
   /** The ids of those schedules whose making was answered for, by their places. */
@@ -146,7 +164,9 @@ class SchedulePlay {
     return TriggerStore.of({
       ...store,
       insert: (trigger) =>
-        Effect.tap(store.insert(trigger), () => this.#begin(trigger as Schedule, 0)),
+        Effect.tap(store.insert({ ...(trigger as Schedule), webhook }), () =>
+          this.#begin(trigger as Schedule, 0),
+        ),
       replace: (trigger) =>
         Effect.gen({ self: this }, function* () {
           const before = Option.getOrUndefined(yield* store.find(trigger)) as Schedule | undefined
@@ -287,6 +307,19 @@ class SchedulePlay {
     )
   }
 
+  /** Of how many missed times of each schedule there are deliveries. */
+  #told(): ReadonlyMap<TriggerId, number> {
+    const store = Context.get(this.fleet.stores, WebhookStore)
+    const { items } = Effect.runSync(Effect.orDie(store.list({ account, limit: 10_000 })))
+    const told = new Map<TriggerId, number>()
+    for (const { id } of items) {
+      const found = Option.getOrThrow(Effect.runSync(Effect.orDie(store.find(account, id))))
+      const { data } = JSON.parse(found.body) as { readonly data: MissedTimes }
+      told.set(data.triggerId, (told.get(data.triggerId) ?? 0) + data.missed)
+    }
+    return told
+  }
+
   /** Looks after what is left. */
   #look(): void {
     this.#rounds += 1
@@ -309,7 +342,9 @@ class SchedulePlay {
     if (isDone && areEnded && (isLast || unfollowedOf(followed).length === 0)) {
       this.#isOver = true
       const own = runs.filter((run) => run.workflowId === workflowId)
-      const judged = { eras: this.#eras, schedules, runs: own, pauses, isFaultFree, slackMillis }
+      const told = this.#told()
+      const rest = { pauses, isFaultFree, slackMillis }
+      const judged = { eras: this.#eras, schedules, runs: own, told, ...rest }
       fleet.broken = brokenScheduleOf(judged) ?? brokenFollowingOf(followed)
     } else if (isLast) {
       const open = runs.find(({ status }) => !isTerminal(status))

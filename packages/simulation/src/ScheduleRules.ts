@@ -1,7 +1,7 @@
 /**
  * What must hold of schedules, from outside of the engine: which times each of them has, worked out
  * by counting; that each of these has started one run or is recorded as missed, unless it was due
- * in a pause of all triggers, and nothing else has started any.
+ * in a pause of all triggers, and nothing else has started any; that each missed time is told of.
  */
 import type { TriggerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
@@ -25,6 +25,8 @@ export interface Judged {
   /** As they are in the end. */
   readonly schedules: ReadonlyMap<TriggerId, Schedule>
   readonly runs: ReadonlyArray<Run>
+  /** Of how many missed times of each schedule its webhook is told. */
+  readonly told: ReadonlyMap<TriggerId, number>
   readonly pauses: ReadonlyArray<Pause>
   /** True where nothing went wrong. */
   readonly isFaultFree: boolean
@@ -142,6 +144,10 @@ const brokenSchedule = (judged: Judged, eras: ReadonlyArray<Era>): string | unde
     if (broken !== undefined) return broken
   }
   const last = schedules.get(id)
+  const told = judged.told.get(id) ?? 0
+  if (last !== undefined && told !== last.missed) {
+    return `each missed time is told of once: ${told} of ${last.missed}, ${id}`
+  }
   if (era.isRemoved !== (last === undefined)) return `what was removed is gone: ${id}`
   if (last === undefined) return undefined
   const times = timesOf(era)

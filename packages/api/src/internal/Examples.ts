@@ -64,6 +64,11 @@ const triggerItem = {
   catchUp: "last",
   overlap: "skip",
   jitterSeconds: 0,
+  webhook: {
+    url: "https://example.com/hooks/flows",
+    events: ["schedule.missed", "run.failed"],
+    metadata: null,
+  },
   createdAt: "2026-01-02T10:00:00.000Z",
   updatedAt: "2026-01-02T10:00:00.000Z",
   nextAt: "2026-01-05T08:30:00.000Z",
@@ -198,6 +203,7 @@ const schedule = {
   timezone: "Europe/Berlin",
   catchUp: "last",
   overlap: "skip",
+  webhook: { url: "https://example.com/hooks/flows", events: ["schedule.missed", "run.failed"] },
 }
 
 const webhook = {

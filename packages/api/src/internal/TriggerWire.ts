@@ -9,6 +9,10 @@ import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { InboundWebhook as StoredWebhook } from "@millrace/core/domain/InboundWebhook"
 import { RunEndTrigger as StoredRunEnd } from "@millrace/core/domain/RunEndTrigger"
 import { Schedule as StoredSchedule } from "@millrace/core/domain/Trigger"
+import {
+  ScheduleWebhook as StoredScheduleWebhook,
+  ScheduleWebhookConfig,
+} from "@millrace/core/domain/Webhook"
 import { Schema } from "effect"
 import { body, object, optional } from "./Words.ts"
 import { Identifier, isStorable } from "../Text.ts"
@@ -36,6 +40,9 @@ const words = {
     "default, starts one all the same; `skip` starts none; `queue` has the time wait for the end " +
     "of that run, one time at most, and starts none for those after it; `cancelOther` cancels " +
     "that run first.",
+  webhook:
+    "Gets the events of its runs, and `schedule.missed` when times have started no run; null, " +
+    "which is the default, for none.",
   jitterSeconds:
     "Runs start later than their times by a part of these seconds, always the same for this " +
     "trigger, so that not all triggers of one time start at once; 0 by default.",
@@ -142,12 +149,25 @@ export const RunEndTrigger = object("RunEndTrigger", {
 })
 export type RunEndTrigger = typeof RunEndTrigger.Type
 
+const keptWebhook = StoredScheduleWebhook.fields
+
+/** The webhook of a schedule, as it is shown. */
+export const ShownWebhook = object("ShownWebhook", {
+  url: keptWebhook.url,
+  events: keptWebhook.events.annotate({ description: "Which events are sent; null for all." }),
+  scope: keptWebhook.scope,
+  metadata: keptWebhook.metadata,
+})
+
 /** A schedule in a listing. */
 export const ScheduleItem = object("ScheduleItem", {
   id: stored.id,
   workflowId: stored.workflowId,
   type: stored.type,
   ...settings,
+  webhook: Schema.NullOr(ShownWebhook).annotate({
+    description: "Gets the events of its runs, and of missed times. Its headers are not shown.",
+  }),
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
   nextAt: stored.nextAt.annotate({
@@ -203,6 +223,7 @@ const ofSchedule = {
   catchUp: optional(settings.catchUp, words.catchUp),
   overlap: optional(settings.overlap, words.overlap),
   jitterSeconds: optional(settings.jitterSeconds, words.jitterSeconds),
+  webhook: optional(Schema.NullOr(ScheduleWebhookConfig), words.webhook),
 }
 
 const ofWebhook = {

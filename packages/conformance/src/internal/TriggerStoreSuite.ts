@@ -12,11 +12,14 @@ import { neverStarted } from "@millrace/core/domain/TriggerFacts"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option, Result } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Tests = Vitest.MethodsNonLive<TriggerStore | WorkflowStore | RunStore | LedgerStore>
+type Tests = Vitest.MethodsNonLive<
+  TriggerStore | WorkflowStore | RunStore | LedgerStore | WebhookStore
+>
 
 const hour = 3_600_000
 
@@ -46,6 +49,7 @@ const scene = Effect.gen(function* () {
     catchUp: "none",
     overlap: "allow",
     jitterSeconds: 0,
+    webhook: null,
     createdAt: now - hour + count,
     updatedAt: now - hour,
     nextAt: now + hour,
@@ -320,6 +324,37 @@ const fences = (it: Tests): void => {
   )
 }
 
+const tells = (it: Tests): void => {
+  it.effect("stores the delivery of an advance with it, and none where the fence is outdated", () =>
+    Effect.gen(function* () {
+      const { claim, due, now, samples, store } = yield* scene
+      const deliveries = yield* WebhookStore
+      const webhook = { url: "https://a.example/", origin: "https://a.example", headers: "sealed" }
+      const all = [due({ webhook: { ...webhook, events: null, metadata: { a: "b" } } }), due()]
+      for (const each of all) yield* store.insert(each)
+      assert.deepStrictEqual(yield* store.find(all[0]!), Option.some(all[0]!))
+      const [one, two] = (yield* claim()).triggers
+      const later = { nextAt: now + 1, waitingAt: null, dueAt: now + hour, missed: 2 }
+      const [a, b, c] = [samples.delivery(), samples.delivery(), samples.delivery()]
+      const first = { ...one!, ...later, delivery: a }
+      yield* store.advance([first, { ...two!, ...later }])
+      yield* store.advance([first, { ...two!, ...later, delivery: b }])
+      const { items } = yield* deliveries.list({ account: samples.account, limit: 10 })
+      assert.deepStrictEqual(
+        items.map(({ id, state }) => [id, state]),
+        [[a.id, "PENDING"]],
+      )
+      const [stored] = Option.toArray(yield* deliveries.find(samples.account, a.id))
+      assert.strictEqual(stored?.body, a.body)
+      const claimed = yield* deliveries.claim([a.id, b.id, c.id], 1_000)
+      assert.deepStrictEqual(
+        claimed.map(({ id }) => id),
+        [a.id],
+      )
+    }),
+  )
+}
+
 const addresses = (it: Tests): void => {
   it.effect("finds a webhook by the hash of its address, of any account", () =>
     Effect.gen(function* () {
@@ -428,6 +463,7 @@ export const triggerStoreSuite = (it: Tests): void => {
     bounds(it)
     writes(it)
     fences(it)
+    tells(it)
   })
   describe("TriggerStore.findByAddress", () => {
     addresses(it)

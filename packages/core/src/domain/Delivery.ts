@@ -6,7 +6,7 @@
  * attempt is due, which `DeliverySchedule` decides, and signing.
  */
 import { Schema } from "effect"
-import { RunEventType } from "./EventType.ts"
+import { ScheduleEventType } from "./EventType.ts"
 import { AccountId, DeliveryId, RunId } from "./Id.ts"
 import { keptAnswerBytes } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -19,13 +19,13 @@ export type DeliveryState = typeof DeliveryState.Type
 export const testEvent = "webhook.test"
 
 /** The types of events that can be delivered. */
-export const DeliveryType = Schema.Literals([...RunEventType.literals, testEvent])
+export const DeliveryType = Schema.Literals([...ScheduleEventType.literals, testEvent])
 export type DeliveryType = typeof DeliveryType.Type
 
 const head = {
   id: DeliveryId,
   accountId: AccountId,
-  /** `null` for a test event. */
+  /** `null` for an event that belongs to no run. */
   runId: Schema.NullOr(RunId),
   /** The event's number within its run. */
   sequence: Schema.NullOr(Schema.Int),

@@ -5,12 +5,14 @@
  * has the same identifier and the same text, with its keys in the same order.
  */
 import type { Delivery } from "./Delivery.ts"
+import { missedEvent } from "./EventType.ts"
 import type { AccountId, RunId } from "./Id.ts"
 import { DeliveryId } from "./Id.ts"
 import type { JsonObject } from "./Json.ts"
 import type { ParentRun } from "./Run.ts"
 import type { RunEvent } from "./RunEvent.ts"
-import { format } from "./Timestamp.ts"
+import { format, type Timestamp } from "./Timestamp.ts"
+import type { Schedule } from "./Trigger.ts"
 import type { Webhook } from "./Webhook.ts"
 
 /** The fields of a run that its deliveries need. */
@@ -27,7 +29,10 @@ export interface Notifying {
  * keys come in the order of the specification.
  */
 export const payloadOf = (
-  event: Omit<RunEvent, "type" | "sequence"> & { readonly type: string },
+  event: Omit<RunEvent, "type" | "sequence" | "runId"> & {
+    readonly type: string
+    readonly runId: RunId | null
+  },
   metadata: JsonObject | null,
 ): string =>
   JSON.stringify({
@@ -44,10 +49,10 @@ export const payloadOf = (
 /** Wide enough that the identifiers of a run's deliveries sort in the order of its events. */
 const sequenceDigits = 6
 
-/** The one identifier that the delivery of an event can have. */
-export const deliveryIdOf = (runId: string, sequence: number): DeliveryId =>
+/** The one identifier that the delivery of an event of a run, or of a trigger, can have. */
+export const deliveryIdOf = (source: string, sequence: number): DeliveryId =>
   DeliveryId.make(
-    `msg_${runId.replace(/^run_/, "")}_${String(sequence).padStart(sequenceDigits, "0")}`,
+    `msg_${source.replace(/^run_/, "")}_${String(sequence).padStart(sequenceDigits, "0")}`,
   )
 
 /** The event of a child says in its data to which tree it belongs. */
@@ -73,5 +78,33 @@ export const deliveryOf = (run: Notifying, event: RunEvent): Delivery | undefine
     headers: webhook.headers,
     body: payloadOf(withParent(run, event), webhook.metadata),
     createdAt: event.at,
+  }
+}
+
+/**
+ * The delivery that tells that so many more times of a schedule have started no run; `undefined` if
+ * nobody is to be told. It has the same id however often a claim is recorded.
+ */
+export const missedDeliveryOf = (
+  schedule: Schedule,
+  missed: number,
+  at: Timestamp,
+): Delivery | undefined => {
+  const { accountId, fence, id, lastError, lastMissedAt, webhook, workflowId } = schedule
+  if (missed === 0 || webhook === null || lastMissedAt === null) return undefined
+  if (webhook.events !== null && !webhook.events.includes(missedEvent)) return undefined
+  const data = { triggerId: id, missed, lastMissedAt: format(lastMissedAt) }
+  const event = { type: missedEvent, runId: null, workflowId, data, error: lastError, at }
+  return {
+    id: deliveryIdOf(id, fence),
+    accountId,
+    runId: null,
+    sequence: null,
+    type: missedEvent,
+    url: webhook.url,
+    origin: webhook.origin,
+    headers: webhook.headers,
+    body: payloadOf(event, webhook.metadata),
+    createdAt: at,
   }
 }

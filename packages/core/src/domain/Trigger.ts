@@ -20,6 +20,7 @@ import type { RunEndTrigger } from "./RunEndTrigger.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { TriggerFacts } from "./TriggerFacts.ts"
+import { ScheduleWebhook } from "./Webhook.ts"
 import { TriggerVersion } from "./WorkflowVersion.ts"
 
 const seconds = (minimum: number, maximum: number) =>
@@ -81,6 +82,8 @@ export const Schedule = Schema.Struct({
   enabled: Schema.Boolean,
   catchUp: CatchUp,
   overlap: Overlap,
+  /** The webhook of its runs, which is also told of missed times; `null`: none. */
+  webhook: Schema.NullOr(ScheduleWebhook),
   /** Its runs start later by a part of these seconds, always the same; see {@link jitterOf}. */
   jitterSeconds: seconds(0, mostJitterSeconds),
   createdAt: Timestamp,

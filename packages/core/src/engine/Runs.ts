@@ -11,6 +11,7 @@ import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { rerunIdOf, type Run, waitsToStart, type RunRecord } from "../domain/Run.ts"
+import type { Webhook } from "../domain/Webhook.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -124,7 +125,12 @@ export class Runs extends Context.Service<
     readonly startAs: (
       account: AccountId,
       request: StartRequest,
-      named: { readonly runId: RunId; readonly triggerFence?: number },
+      named: {
+        readonly runId: RunId
+        readonly triggerFence?: number
+        /** The webhook of the run, which was admitted before. */
+        readonly webhook?: Webhook | null
+      },
     ) => Effect.Effect<StartedOnce, StartRefusal | StaleRun | StorageError>
     /**
      * Executes starts inside a transaction that the caller has begun on a client of the package
@@ -382,8 +388,10 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   }, Effect.uninterruptible)
 
 const startAs = (services: Services): Runs["Service"]["startAs"] =>
-  Effect.fnUntraced(function* (account, request, { runId, triggerFence }) {
-    const asked = { ...(yield* askedOf(services, account, request)), runId, triggerFence }
+  Effect.fnUntraced(function* (account, request, { webhook = null, ...named }) {
+    const { runId } = named
+    const admitted = Effect.succeed(webhook)
+    const asked = { account, request, idempotencyKey: undefined, ...named, webhook: admitted }
     const started = yield* Effect.result(store(services, asked))
     if (Result.isSuccess(started)) return { runId, isReplay: false }
     const { failure } = started

@@ -21,6 +21,7 @@ import type { Timestamp } from "../domain/Timestamp.ts"
 import { format } from "../domain/Timestamp.ts"
 import type { Schedule } from "../domain/Trigger.ts"
 import { jitterOf, runIdAt } from "../domain/Trigger.ts"
+import { webhookOfRuns } from "../domain/Webhook.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
@@ -113,7 +114,8 @@ const startAt = Effect.fnUntraced(function* (
     const instead = yield* makeRoom(services, trigger, runId, runIds)
     if (instead !== undefined) return instead
     const request = { workflowId, version, values, source: "schedule" as const, triggerId }
-    yield* services.runs.startAs(accountId, request, { runId, triggerFence })
+    const webhook = webhookOfRuns(trigger.webhook)
+    yield* services.runs.startAs(accountId, request, { runId, triggerFence, webhook })
     return { _tag: "Started", runId }
   })
   const done = yield* Effect.result(attempt)

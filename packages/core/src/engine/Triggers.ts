@@ -16,24 +16,35 @@ import type { InboundWebhook } from "../domain/InboundWebhook.ts"
 import type { RunEndTrigger } from "../domain/RunEndTrigger.ts"
 import { dueAtOf } from "../domain/Trigger.ts"
 import { neverStarted } from "../domain/TriggerFacts.ts"
+import type { ScheduleWebhook, ScheduleWebhookConfig } from "../domain/Webhook.ts"
 import type { Calendar } from "../ports/Calendar.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
+import type { Vault } from "../ports/Vault.ts"
+import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import type { Timed } from "./internal/ScheduleTimes.ts"
 import { nextOf, nextTime } from "./internal/ScheduleTimes.ts"
-import { InvalidGraph, type VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
+import {
+  InvalidGraph,
+  type InvalidWebhook,
+  type VersionNotFound,
+  WorkflowNotFound,
+} from "./Refusals.ts"
 import { Runs } from "./Runs.ts"
+import { makeAdmit } from "./Webhooks.ts"
 
 /** What of a trigger its owner sets. */
 type Settings = Timing &
   Pick<Schedule, "values" | "version" | "enabled" | "catchUp" | "overlap" | "jitterSeconds">
 
 /** The fields to set of a schedule. A cron text takes the place of an interval, and vice versa. */
-export type ScheduleChange = { readonly [K in keyof Settings]?: Settings[K] | undefined }
+export type ScheduleChange = { readonly [K in keyof Settings]?: Settings[K] | undefined } & {
+  readonly webhook?: ScheduleWebhookConfig | null | undefined
+}
 
 /** A schedule with its next times. */
 export interface ShownSchedule extends Schedule {
@@ -58,6 +69,7 @@ export class TriggerNotFound extends Schema.TaggedError<TriggerNotFound>()("Trig
 /** Why a trigger is not accepted. */
 type Unacceptable =
   | InvalidTrigger
+  | InvalidWebhook
   | InvalidGraph
   | WorkflowNotFound
   | VersionNotFound
@@ -103,12 +115,15 @@ export class Triggers extends Context.Service<
     readonly changes: Queue.Dequeue<void>
   }
 >()("@millrace/core/engine/Triggers") {
-  /** Needs the stores of workflows and triggers, and what checks starts. */
-  static readonly layer: Layer.Layer<Triggers, never, TriggerStore | WorkflowStore | Runs | Ids> =
-    Layer.effect(
-      Triggers,
-      Effect.suspend(() => make),
-    )
+  /** Needs the stores of workflows and triggers, and what checks starts and webhooks. */
+  static readonly layer: Layer.Layer<
+    Triggers,
+    never,
+    TriggerStore | WorkflowStore | Runs | Ids | WebhookTargets | Vault
+  > = Layer.effect(
+    Triggers,
+    Effect.suspend(() => make),
+  )
 }
 
 const usual: Settings = {
@@ -131,7 +146,7 @@ const given = <T extends object>(change: T): Partial<T> =>
   ) as Partial<T>
 
 /** The settings with a change. */
-const changed = (settings: Settings, change: ScheduleChange): Settings => {
+const changed = (settings: Settings, { webhook: _, ...change }: ScheduleChange): Settings => {
   const set = given(change) as Partial<Settings>
   const other = {
     ...(set.cron === undefined || set.cron === null ? {} : { everySeconds: null }),
@@ -167,6 +182,7 @@ const servicesOf = Effect.all({
   ids: Ids,
   clock: Clock.Clock,
   calendar: CurrentCalendar,
+  admit: makeAdmit,
   changes: Queue.sliding<void>(1),
 })
 type Services = Effect.Success<typeof servicesOf>
@@ -204,6 +220,16 @@ const checked = Effect.fnUntraced(function* (
   return yield* new InvalidGraph({ problems: found.problems.map(({ message }) => message) })
 })
 
+/** The webhook of a schedule with a change: the stored one where nothing is said. */
+const webhookWith = (
+  { admit }: Services,
+  { accountId, webhook }: Pick<Schedule, "accountId" | "webhook">,
+  change: ScheduleChange,
+): Effect.Effect<ScheduleWebhook | null, InvalidWebhook> => {
+  if (change.webhook === undefined) return Effect.succeed(webhook)
+  return change.webhook === null ? Effect.succeed(null) : admit(accountId, change.webhook)
+}
+
 const find = Effect.fnUntraced(function* ({ store }: Services, key: TriggerKey) {
   const found = yield* store.find(key)
   if (Option.isNone(found)) return yield* new TriggerNotFound({ triggerId: key.id })
@@ -217,10 +243,11 @@ const create = (services: Services): Triggers["Service"]["create"] =>
     const id = TriggerId.make(yield* ids.make("trigger"))
     const whole = { ...changed(usual, settings), accountId, workflowId, createdAt: now }
     const nextAt = yield* checked(services, whole, now)
+    const webhook = yield* webhookWith(services, { accountId, webhook: null }, settings)
     const dueAt = dueAtOf({ ...whole, id }, nextAt)
     const times = { updatedAt: now, nextAt, waitingAt: null, dueAt }
     const beside = { id, type: "schedule" as const, ...times }
-    const trigger: Schedule = { ...neverStarted, ...whole, ...beside }
+    const trigger: Schedule = { ...neverStarted, ...whole, ...beside, webhook }
     if (!(yield* store.insert(trigger))) return yield* new WorkflowNotFound({ workflowId })
     Queue.offerUnsafe(changes, undefined)
     return shown(services, trigger)
@@ -235,12 +262,13 @@ const update = (services: Services): Triggers["Service"]["update"] =>
       const now = clock.currentTimeMillisUnsafe()
       const whole = { ...stored, ...changed(stored, change) }
       const next = yield* checked(services, whole, now)
+      const webhook = yield* webhookWith(services, stored, change)
       const isSame = timingOf(whole) === timingOf(stored)
       const nextAt = isSame ? stored.nextAt : next
       const waitingAt = isSame ? stored.waitingAt : null
       const dueAt = waitingAt === null ? dueAtOf(whole, nextAt) : now
       const times = { nextAt, waitingAt, dueAt, updatedAt: now }
-      const trigger: Schedule = { ...whole, ...times }
+      const trigger: Schedule = { ...whole, ...times, webhook }
       if (!(yield* store.replace(trigger))) continue
       Queue.offerUnsafe(changes, undefined)
       return shown(services, trigger)

@@ -14,7 +14,7 @@ import type { AccountId } from "../domain/Id.ts"
 import { DeliveryId, RunId, WorkflowId } from "../domain/Id.ts"
 import { payloadOf } from "../domain/Payload.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
+import type { ConfigOf, KeptWebhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { VaultClosed } from "../ports/Vault.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { Scope, StoredSecret } from "../ports/WebhookStore.ts"
@@ -46,16 +46,16 @@ export const headersPurpose = (account: AccountId): string => `webhook headers o
 /** The purpose with which signing secrets of this account are sealed. */
 export const secretPurpose = (account: AccountId): string => `webhook secret of ${account}`
 
-/** Checks the webhook of a start, and seals its headers. Stores nothing. */
-export type Admit = (
+/** Checks the webhook of a start or of a schedule, and seals its headers. Stores nothing. */
+export type Admit = <E extends string>(
   account: AccountId,
-  config: WebhookConfig,
-) => Effect.Effect<Webhook, InvalidWebhook>
+  config: ConfigOf<E>,
+) => Effect.Effect<KeptWebhook<E>, InvalidWebhook>
 
 const sealHeaders = (
   vault: Vault["Service"],
   account: AccountId,
-  { headers = {} }: WebhookConfig,
+  { headers = {} }: ConfigOf<string>,
 ) =>
   Object.keys(headers).length === 0
     ? Effect.succeed(null)
@@ -65,8 +65,8 @@ export const makeAdmit: Effect.Effect<Admit, never, WebhookTargets | Vault> = Ef
   function* () {
     const targets = yield* WebhookTargets
     const vault = yield* Vault
-    return Effect.fnUntraced(
-      function* (account, config) {
+    return <E extends string>(account: AccountId, config: ConfigOf<E>) =>
+      Effect.gen(function* () {
         const { events, headers = {}, metadata, scope, url } = config
         const accepted = yield* targets.accept({ url, headers })
         return {
@@ -76,9 +76,7 @@ export const makeAdmit: Effect.Effect<Admit, never, WebhookTargets | Vault> = Ef
           metadata: metadata ?? null,
           headers: yield* Effect.orDie(sealHeaders(vault, account, config)),
         }
-      },
-      Effect.mapError((message) => new InvalidWebhook({ message })),
-    )
+      }).pipe(Effect.mapError((message) => new InvalidWebhook({ message })))
   },
 )
 

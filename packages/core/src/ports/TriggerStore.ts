@@ -9,6 +9,7 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
+import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, TriggerId, WorkflowId } from "../domain/Id.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { InboundWebhook } from "../domain/InboundWebhook.ts"
@@ -70,6 +71,8 @@ export interface TriggerAdvance
     Partial<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
   /** How many more times have started no run. */
   readonly missed: number
+  /** What tells of that. */
+  readonly delivery?: Delivery | undefined
 }
 
 /** What became of a claimed end. What is absent of the trigger's facts stays. */
@@ -124,7 +127,7 @@ export class TriggerStore extends Context.Service<
     readonly claimDue: (claim: TriggerClaim) => Effect.Effect<ClaimedTriggers, StorageError>
     /**
      * Advances those of these triggers that still have the fence of their claim, and raises it.
-     * What an advance leaves out stays.
+     * What an advance leaves out stays. The deliveries of these are stored in the same step.
      */
     readonly advance: (advances: ReadonlyArray<TriggerAdvance>) => Effect.Effect<void, StorageError>
     /**

@@ -40,6 +40,7 @@ const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
   catchUp: "none",
   overlap: "allow",
   jitterSeconds: 0,
+  webhook: null,
   createdAt: 0,
   updatedAt: 0,
   nextAt: 10 * minute,

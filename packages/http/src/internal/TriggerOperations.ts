@@ -27,9 +27,17 @@ const keyOf = (
 
 type AnyTrigger = ShownSchedule | InboundWebhook | RunEndTrigger
 
+/** A schedule without the headers of its webhook, which may be secrets. */
+const shownOf = ({ webhook, ...schedule }: ShownSchedule) => {
+  if (webhook === null) return { ...schedule, webhook }
+  const { headers: _, origin: _origin, ...shown } = webhook
+  return { ...schedule, webhook: shown }
+}
+
 /** A trigger without what is for the engine only. */
 const itemOf = (trigger: AnyTrigger) => {
-  if (trigger.type !== "webhook") return trigger
+  if (trigger.type === "schedule") return shownOf(trigger)
+  if (trigger.type === "run_end") return trigger
   const { addressHash: _, ...rest } = trigger
   return rest
 }
@@ -45,7 +53,7 @@ const namesOf = (fields: object) => Object.keys(fields).filter((name) => !ofAll.
 
 /** The names of the fields that triggers of one type have, beside those of all. */
 const fieldsOf = {
-  schedule: [...namesOf(Timing.fields), "catchUp", "overlap", "jitterSeconds"],
+  schedule: [...namesOf(Timing.fields), "catchUp", "overlap", "jitterSeconds", "webhook"],
   webhook: namesOf(WebhookSettings.fields),
   run_end: namesOf(RunEndSettings.fields),
 }
@@ -102,8 +110,8 @@ export const make = Effect.gen(function* () {
         return { value, location: triggerAddress(value) }
       }
       const { type: _, ...settings } = payload
-      const value = yield* triggers.create(account, id, settings)
-      return { value, location: triggerAddress(value) }
+      const made = yield* triggers.create(account, id, settings)
+      return { value: shownOf(made), location: triggerAddress(made) }
     }),
     get: ({ account, params }) =>
       Effect.map(triggers.get(keyOf(account, params)), (found) => ({ value: itemOf(found) })),
@@ -112,7 +120,9 @@ export const make = Effect.gen(function* () {
       const known = yield* triggers.get(key)
       yield* checkFields(payload, known.type)
       const { into: _, watch: named, ...change } = payload
-      if (known.type === "schedule") return { value: yield* triggers.update(key, change) }
+      if (known.type === "schedule") {
+        return { value: shownOf(yield* triggers.update(key, change)) }
+      }
       if (known.type === "webhook") {
         const places = yield* webhookPlaces(payload)
         return { value: itemOf(yield* webhooks.update(key, { ...change, ...places })) }

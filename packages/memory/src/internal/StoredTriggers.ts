@@ -152,11 +152,13 @@ export class Triggers {
     return known?.until === null ? known.since : null
   }
 
-  advance({ missed, ...advance }: TriggerAdvance): void {
+  /** False: the trigger has another fence, or is gone. */
+  advance({ delivery: _, missed, ...advance }: TriggerAdvance): boolean {
     const known = this.#all.get(advance.id)
-    if (known?.type !== "schedule" || known.fence !== advance.fence) return
+    if (known?.type !== "schedule" || known.fence !== advance.fence) return false
     const sums = { fence: known.fence + 1, missed: known.missed + missed }
     this.#all.set(known.id, { ...known, ...advance, ...sums })
+    return true
   }
 
   /** Adds the end of a run for every trigger that follows it. */

@@ -4,12 +4,21 @@
  * Guarantees: every method is one synchronous step; leases follow Effect's clock. Leaves out:
  * durability.
  */
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { TriggerAdvance } from "@millrace/core/ports/TriggerStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { Clock, Effect, Layer, Option } from "effect"
+import { Deliveries } from "./Deliveries.ts"
 import { StoredTriggers } from "./StoredTriggers.ts"
 
-const make = Effect.map(StoredTriggers, (triggers) =>
-  TriggerStore.of({
+const make = Effect.gen(function* () {
+  const triggers = yield* StoredTriggers
+  const deliveries = yield* Deliveries
+  const advance = (given: TriggerAdvance, now: Timestamp) => {
+    const { delivery } = given
+    if (triggers.advance(given) && delivery !== undefined) deliveries.insert([delivery], now)
+  }
+  return TriggerStore.of({
     insert: (trigger) =>
       Effect.suspend(() => {
         const stored = triggers.insert(trigger)
@@ -22,17 +31,17 @@ const make = Effect.map(StoredTriggers, (triggers) =>
       Effect.sync(() => Option.fromUndefinedOr(triggers.findByAddress(addressHash))),
     list: (account, workflowId) => Effect.sync(() => triggers.of(account, workflowId)),
     claimDue: (claim) => Effect.map(Clock.currentTimeMillis, (now) => triggers.claim(claim, now)),
-    advance: (advances) =>
-      Effect.sync(() => advances.forEach((advance) => triggers.advance(advance))),
+    advance: (given) =>
+      Effect.map(Clock.currentTimeMillis, (now) => given.forEach((each) => advance(each, now))),
     finish: (ends) => Effect.sync(() => ends.forEach((end) => triggers.finish(end))),
     pause: (account, at) => Effect.sync(() => triggers.pause(account, at)),
     resume: (account, at) => Effect.sync(() => triggers.resume(account, at)),
     pausedAt: (account) => Effect.sync(() => triggers.pausedAt(account)),
-  }),
-)
+  })
+})
 
 /** A store of triggers. */
-export const layer: Layer.Layer<TriggerStore, never, StoredTriggers> = Layer.effect(
+export const layer: Layer.Layer<TriggerStore, never, StoredTriggers | Deliveries> = Layer.effect(
   TriggerStore,
   make,
 )

@@ -6,6 +6,7 @@
  * out: which times a trigger has.
  */
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
+import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import { webhookDefaults } from "@millrace/core/domain/InboundWebhook"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
@@ -17,6 +18,8 @@ import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { millisOf } from "./DatabaseClock.ts"
 import { databasePort } from "./DatabaseError.ts"
+import { queued, sentColumns } from "./DeliveryRecords.ts"
+import * as DeliveryRows from "./DeliveryRows.ts"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
@@ -33,23 +36,23 @@ type Row = Omit<Schedule, "type"> & {
   readonly type: Trigger["type"]
   readonly watch: RunEndTrigger["watch"] | null
   readonly runEnd: Pick<RunEndTrigger, "on" | "into"> | null
-  readonly webhook: Own | null
+  readonly inbound: Own | null
   readonly addressHash: string | null
 }
 
 const rowOf = (trigger: Trigger): Row => {
-  const none = { webhook: null, addressHash: null, watch: null, runEnd: null }
+  const none = { webhook: null, inbound: null, addressHash: null, watch: null, runEnd: null }
   if (trigger.type === "schedule") return { ...none, ...trigger }
   if (trigger.type === "run_end") {
     const { into, on, ...rest } = trigger
     return { ...none, ...rest, runEnd: { into, on } } as unknown as Row
   }
   const { dedupeBy, dedupeHeader, into, methods, networks, respond, verify, ...rest } = trigger
-  const webhook = { dedupeBy, dedupeHeader, into, methods, networks, respond, verify }
-  return { ...none, ...rest, webhook } as unknown as Row
+  const inbound = { dedupeBy, dedupeHeader, into, methods, networks, respond, verify }
+  return { ...none, ...rest, inbound } as unknown as Row
 }
 
-const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigger => {
+const triggerOf = ({ addressHash, inbound, runEnd, watch, ...row }: Row): Trigger => {
   if (row.type === "schedule") return row as Schedule
   const {
     accountId,
@@ -69,7 +72,7 @@ const triggerOf = ({ addressHash, runEnd, watch, webhook, ...row }: Row): Trigge
         ...ids,
         type: row.type,
         ...webhookDefaults,
-        ...webhook!,
+        ...inbound!,
         addressHash: addressHash!,
         ...rest,
       }
@@ -81,7 +84,11 @@ const settings: Table<Row> = [
   ...Rows.texts<Row>("timezone", "catchUp", "overlap", "addressHash"),
   ...Rows.texts<Row>({ watch: "watched_id" }),
   Rows.derived("watched_ends", "text", ({ runEnd }) => runEnd?.on.join(" ")),
-  ...Rows.columns("json")<Row>("cron", "version", "webhook", "runEnd", { values: "input_values" }),
+  ...Rows.columns("json")<Row>("cron", "version", "runEnd", {
+    values: "input_values",
+    inbound: "webhook",
+    webhook: "run_webhook",
+  }),
   ...Rows.columns("bool")<Row>("enabled"),
   ...Rows.int4s<Row>("everySeconds", "jitterSeconds"),
   ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "waitingAt", "dueAt"),
@@ -174,12 +181,40 @@ SELECT json_build_object('now', ${now},
 
 const kept = (name: string) => `${name} = coalesce(n.${name}, t.${name})`
 
-const advanceStatement = `
-UPDATE triggers t SET fence = t.fence + 1, next_at = n.next_at,
+const advanced = `UPDATE triggers t SET fence = t.fence + 1, next_at = n.next_at,
   waiting_at = n.waiting_at, due_at = n.due_at,
   missed = t.missed + n.missed, ${facts.map(({ name }) => kept(name)).join(", ")}
 FROM ${Rows.source(advances, "n", 1)}
 WHERE t.id = n.id AND t.fence = n.fence`
+
+/** An advance with a delivery. */
+type Told = TriggerAdvance & { readonly delivery: Delivery }
+
+/** The deliveries of advances, each with the trigger that it needs to be advanced. */
+const told: Table<Told> = [
+  Rows.derived("trigger_id", "text", ({ id }) => id),
+  ...DeliveryRows.deliveries.map((column) => ({
+    ...column,
+    of: ({ delivery }: Told) => column.of(delivery),
+  })),
+]
+
+const toldStatement = `
+WITH advanced AS (${advanced} RETURNING t.id), sent AS (
+  INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
+  SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
+  FROM ${Rows.source(told, "d", advances.length + 1)} JOIN advanced a ON a.id = d.trigger_id
+  RETURNING ${sentColumns}
+), ${queued}
+SELECT FROM sent`
+
+const advance = (sql: SqlClient, given: ReadonlyArray<TriggerAdvance>) => {
+  const rows = Rows.parameters(advances, given)
+  const withDelivery = given.filter((each): each is Told => each.delivery !== undefined)
+  return withDelivery.length === 0
+    ? sql.unsafe(advanced, rows)
+    : sql.unsafe(toldStatement, [...rows, ...Rows.parameters(told, withDelivery)])
+}
 
 const insert = Effect.fnUntraced(function* (sql: SqlClient, trigger: Trigger) {
   const { accountId, workflowId } = trigger
@@ -233,8 +268,7 @@ const make = Effect.gen(function* () {
           })),
         }),
       ),
-    advance: (given) =>
-      Effect.asVoid(sql.unsafe(advanceStatement, Rows.parameters(advances, given))),
+    advance: (given) => Effect.asVoid(advance(sql, given)),
     ...TriggerPauses.make(sql),
     finish: (given) =>
       Effect.asVoid(sql.unsafe(WaitingEnds.finish, Rows.parameters(WaitingEnds.finished, given))),

@@ -3,6 +3,7 @@
  */
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { testEvent } from "@millrace/core/domain/Delivery"
+import { missedEvent } from "@millrace/core/domain/EventType"
 import { payloadOf } from "@millrace/core/domain/Payload"
 import { RunEventType } from "@millrace/core/domain/RunEvent"
 import { pageOf, table } from "./Table.ts"
@@ -35,6 +36,17 @@ const ofEnd = {
   sequence: 4,
 }
 
+const ofMissed = {
+  triggerId: "trg_...",
+  missed: 2,
+  lastMissedAt: "2030-01-31T09:00:00.000Z",
+}
+
+const named = (data: object): string =>
+  Object.keys(data)
+    .map((key) => `\`${key}\``)
+    .join(", ")
+
 const dataOf = (type: RunEventType) => {
   if (type === "run.started") return { status: "RUNNING", sequence: 1 }
   return type.startsWith("node.") ? ofNode : ofEnd
@@ -63,18 +75,17 @@ export const eventsPage = () =>
       "engine, and a [webhook](../how-to/verify-webhooks.md) sends them.",
     table(
       ["Type", "When it comes", "`data`"],
-      RunEventType.literals.map((type) => [
-        `\`${type}\``,
-        meanings[type],
-        Object.keys(dataOf(type))
-          .map((key) => `\`${key}\``)
-          .join(", "),
-      ]),
+      RunEventType.literals.map((type) => [`\`${type}\``, meanings[type], named(dataOf(type))]),
     ),
     "`sequence` in `data` is the event's number. After `run.completed`, `run.failed` and " +
       "`run.canceled` no event comes. Outputs are not in events: read the run.",
-    `\`millrace webhooks test\` sends \`${testEvent}\`, which belongs to no run.`,
+    `\`${missedEvent}\` goes to the webhook of a ` +
+      "[schedule](../how-to/start-on-a-schedule.md) when times have started no run. It belongs " +
+      "to no run: `runId` is null, `error` says why the last one started none, and `data` has " +
+      `${named(ofMissed)}. \`millrace webhooks test\` sends \`${testEvent}\`, which belongs to ` +
+      "no run either.",
     "## The body of a webhook",
-    "`success` is true exactly where `error` is null. `metadata` is that of the start.",
+    "`success` is true exactly where `error` is null. `metadata` is that of the start, or of the " +
+      "schedule.",
     `\`\`\`json\n${JSON.stringify(JSON.parse(body), null, 2)}\n\`\`\``,
   )

@@ -27,7 +27,8 @@ export const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
   // One that was stored before triggers could name a version has none.
   const read = { ...stored, version: (stored as Partial<Trigger>).version ?? null, fence }
   if (read.type === "webhook") return { ...webhookDefaults, ...read }
-  return read.type === "schedule" ? { ...read, waitingAt: read.waitingAt ?? null, dueAt } : read
+  if (read.type === "run_end") return read
+  return { ...read, waitingAt: read.waitingAt ?? null, webhook: read.webhook ?? null, dueAt }
 }
 
 /** What of a trigger is in its text. */

@@ -21,6 +21,7 @@ import { TooManyTriggers, TriggerStore } from "@millrace/core/ports/TriggerStore
 import { Effect, Layer, Option } from "effect"
 import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
+import * as Deliveries from "./Deliveries.ts"
 import * as RunEnds from "./RunEnds.ts"
 import * as TriggerPauses from "./TriggerPauses.ts"
 import type { Row } from "./TriggerRows.ts"
@@ -148,13 +149,18 @@ const claim = (
   return { now, triggers, ends, pauses, nextDueAt: dues.length === 0 ? null : Math.min(...dues) }
 }
 
-const advance = (db: Connection, { missed, ...given }: TriggerAdvance): void => {
+const advance = (
+  db: Connection,
+  { delivery, missed, ...given }: TriggerAdvance,
+  now: Timestamp,
+): void => {
   const row = db
     .query<Row>(`SELECT ${columns} FROM triggers WHERE id = ? AND fence = ?`, given.id, given.fence)
     .first()
   if (row === undefined) return
   const known = triggerOf(row) as Schedule
   write(db, { ...known, ...given, missed: known.missed + missed })
+  if (delivery !== undefined) Deliveries.insert(db, [delivery], now)
 }
 
 const finish = (db: Connection, end: FinishedEnd): void => {
@@ -191,7 +197,7 @@ const make = (db: Connection): TriggerStore["Service"] => {
       read("findByAddress", () => Option.fromUndefinedOr(findByAddress(db, addressHash))),
     list: (account, workflowId) => read("list", () => list(db, account, workflowId)),
     claimDue: (given) => change("claimDue", (now) => claim(db, given, now)),
-    advance: (given) => change("advance", () => given.forEach((each) => advance(db, each))),
+    advance: (given) => change("advance", (now) => given.forEach((each) => advance(db, each, now))),
     pause: (account, at) => change("pause", () => TriggerPauses.pause(db, account, at)),
     resume: (account, at) => change("resume", () => TriggerPauses.resume(db, account, at)),
     pausedAt: (account) => read("pausedAt", () => TriggerPauses.pausedAt(db, account)),

@@ -3,6 +3,7 @@
  * the advance that says so.
  */
 import { triggerLeaseMillis, triggerPollMillis } from "../../domain/Limits.ts"
+import { missedDeliveryOf } from "../../domain/Payload.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Schedule } from "../../domain/Trigger.ts"
 import { dueAtOf, runIdAt } from "../../domain/Trigger.ts"
@@ -45,7 +46,7 @@ export class TakenSchedule {
     const isWaiting = at === this.#claimed.waitingAt
     const nextAt = isWaiting ? (following ?? this.#nextAt) : at
     const waitingAt = isWaiting ? at : null
-    return this.#advance({ nextAt, waitingAt, dueAt: now + triggerLeaseMillis })
+    return this.#advance({ nextAt, waitingAt, dueAt: now + triggerLeaseMillis }, now)
   }
 
   /** All times were looked at. While one waits, somebody looks after the run that it waits for. */
@@ -55,12 +56,17 @@ export class TakenSchedule {
     const nextDueAt = dueAtOf(this.#claimed, nextAt)
     const dueAt =
       waitingAt === null ? nextDueAt : Math.min(nextDueAt ?? Infinity, now + triggerPollMillis)
-    return this.#advance({ nextAt, waitingAt, dueAt })
+    return this.#advance({ nextAt, waitingAt, dueAt }, now)
   }
 
-  #advance(times: Pick<TriggerAdvance, "nextAt" | "waitingAt" | "dueAt">): TriggerAdvance {
-    const { fence, id, lastAt, lastError, lastMissedAt, lastRunId, missed } = this.schedule
+  #advance(
+    times: Pick<TriggerAdvance, "nextAt" | "waitingAt" | "dueAt">,
+    now: Timestamp,
+  ): TriggerAdvance {
+    const { fence, id, lastAt, lastError, lastMissedAt, lastRunId } = this.schedule
     const facts = { lastAt, lastRunId, lastMissedAt, lastError }
-    return { id, fence, ...times, missed: missed - this.#claimed.missed, ...facts }
+    const missed = this.schedule.missed - this.#claimed.missed
+    const delivery = missedDeliveryOf(this.schedule, missed, now)
+    return { id, fence, ...times, missed, ...facts, delivery }
   }
 }
