@@ -296,11 +296,48 @@ const claimed = (it: Tests): void => {
   )
 }
 
+const fences = (it: Tests): void => {
+  it.effect("stores a run that follows an end only with the fence of its last claim", () =>
+    Effect.gen(function* () {
+      const { claim, ended, made, runs, samples, store, workflow } = yield* scene
+      const one = yield* made()
+      const other = yield* made()
+      const run = yield* ended()
+      /** Starts runs that follow the end at once, one with each fence. */
+      const start = (given: ReadonlyArray<number>, triggerId = one.id, runId = run.id) =>
+        Effect.forEach(
+          given,
+          (claimFence) => {
+            const after = { runId, depth: 1 }
+            const from = { triggerId, after, workflowId: workflow.id, source: "run_end" as const }
+            const next = samples.run(from)
+            const definition = Samples.definitionFor(next)
+            const expected = { _tag: "New" as const, definition, isCurrent: false, claimFence }
+            return Effect.result(runs.commit(Samples.newRun(next, { expected })))
+          },
+          { concurrency: "unbounded" },
+        ).pipe(Effect.map((all) => all.map(({ _tag }) => _tag === "Success")))
+      const claimedFences = (yield* claim(0)).map(({ fence }) => fence)
+      assert.deepStrictEqual(claimedFences, [1, 1])
+      assert.deepStrictEqual(yield* start([0, 1, 2, one.fence]), [false, true, false, false])
+      yield* claim()
+      assert.deepStrictEqual(yield* start([1, 2]), [false, true])
+      assert.deepStrictEqual(yield* start([2], one.id, RunId.make("run_none")), [false])
+      yield* store.finish([{ triggerId: one.id, runId: run.id, fence: 2, missed: 0 }])
+      assert.deepStrictEqual(yield* start([2]), [false])
+      assert.deepStrictEqual(yield* start([2], other.id), [true])
+      yield* store.remove(other)
+      assert.deepStrictEqual(yield* start([2], other.id), [false])
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const runEndSuite = (it: Tests): void => {
   describe("TriggerStore, of triggers that follow runs", () => {
     kept(it)
     claimed(it)
+    fences(it)
   })
   describe("RunStore.commit, of a run that triggers follow", () => {
     written(it)

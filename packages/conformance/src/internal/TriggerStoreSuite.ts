@@ -296,10 +296,10 @@ const fences = (it: Tests): void => {
       const start = (triggerId: TriggerId, given: ReadonlyArray<number>) =>
         Effect.forEach(
           given,
-          (triggerFence) => {
+          (claimFence) => {
             const run = samples.run({ triggerId, source: "schedule", estimatedCredits: 1 })
             const definition = Samples.definitionFor(run)
-            const expected = { _tag: "New" as const, definition, isCurrent: false, triggerFence }
+            const expected = { _tag: "New" as const, definition, isCurrent: false, claimFence }
             const credits = [Ledger.reserve(1, run.createdAt)]
             return Effect.result(runs.commit(Samples.newRun(run, { expected, credits })))
           },

@@ -21,7 +21,7 @@ import { runIdAfter } from "../domain/RunEndTrigger.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { neverStarted } from "../domain/TriggerFacts.ts"
-import { RunStore } from "../ports/RunStore.ts"
+import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type {
   ClaimedEnd,
@@ -66,7 +66,7 @@ export class RunEndTriggers extends Context.Service<
     ) => Effect.Effect<RunEndTrigger, Unacceptable | TriggerNotFound>
     /**
      * Starts the run of a claimed end, unless all triggers were paused then. `undefined`: the store
-     * failed, and it is claimed again.
+     * failed, or somebody else has claimed the end since, and it is claimed again.
      */
     readonly start: (
       end: ClaimedEnd,
@@ -252,12 +252,11 @@ const startAfter = Effect.fnUntraced(function* (
   const values = valuesAfter(trigger, fields, run)
   const after = { runId: run.id, depth }
   const request = { workflowId, version, values, source: "run_end" as const, triggerId, after }
-  const start = runs.startAs(accountId, request, { runId: lastRunId })
-  // Without a condition on the trigger, only a run that is known would be stale.
-  const answer = yield* Effect.result(Effect.catchTag(start, "StaleRun", Effect.die))
+  const named = { runId: lastRunId, claimFence: end.fence }
+  const answer = yield* Effect.result(runs.startAs(accountId, request, named))
   if (Result.isSuccess(answer)) return started
   const { failure } = answer
-  if (failure._tag === "StorageError") return yield* failure
+  if (failure._tag === "StorageError" || failure._tag === "StaleRun") return yield* failure
   const why = failure._tag === "InsufficientCredits" ? failure.withoutBalance : failure.message
   return missed(at, why)
 })
@@ -266,12 +265,14 @@ const start =
   (services: Services): RunEndTriggers["Service"]["start"] =>
   (end, pause) => {
     const { fence, runId, trigger, triggerId } = end
-    const outcome: Effect.Effect<Outcome, StorageError> =
+    const outcome: Effect.Effect<Outcome, StaleRun | StorageError> =
       trigger === null || !trigger.enabled
         ? Effect.succeed({ missed: 0 })
         : startAfter(services, end, { trigger, pause })
     return outcome.pipe(
       Effect.map((known): FinishedEnd => ({ triggerId, runId, fence, ...known })),
+      // Somebody else has claimed the end since, or it is forgotten.
+      Effect.catchTag("StaleRun", () => Effect.undefined),
       Effect.catchCause((cause) =>
         Effect.as(
           Effect.logWarning(`could not start trigger ${triggerId} after run ${runId}`, cause),

@@ -120,14 +120,15 @@ export class Runs extends Context.Service<
     /**
      * {@link start} of a run with this id. However often and wherever the call is repeated, it
      * starts one run, for ever: a store has an id once. `StaleRun`: there is no run with this id,
-     * and the trigger of the request has another fence than the one that is given, or is gone.
+     * and the trigger of the request, or the end that its run follows, has another fence than the
+     * one that is given, or is gone.
      */
     readonly startAs: (
       account: AccountId,
       request: StartRequest,
       named: {
         readonly runId: RunId
-        readonly triggerFence?: number
+        readonly claimFence?: number
         /** The webhook of the run, which was admitted before. */
         readonly webhook?: Webhook | null
       },
@@ -315,7 +316,7 @@ const startOf = Effect.fnUntraced(function* (
   const pinned = pinnedRowsOf(request, planned.success, run)
   const insert = (commit: RunCommit) => {
     const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
-    const conditions = { idempotencyKey, isCurrent, triggerFence: asked.triggerFence }
+    const conditions = { idempotencyKey, isCurrent, claimFence: asked.claimFence }
     const expected = { _tag: "New" as const, definition, ...conditions }
     const stored = runs.commit({ ...commit, nodeRuns, expected })
     return Effect.map(stored, () => notifier.tell(commit.run))

@@ -106,7 +106,7 @@ const startAt = Effect.fnUntraced(function* (
   at: Timestamp,
   runIds: ReadonlyArray<RunId>,
 ): Effect.fn.Return<Outcome> {
-  const { accountId, fence: triggerFence, id: triggerId, values, workflowId } = trigger
+  const { accountId, fence: claimFence, id: triggerId, values, workflowId } = trigger
   const version = trigger.version ?? undefined
   const runId = runIdAt(triggerId, at)
   type Failure = StartRefusal | StaleRun | StorageError
@@ -115,7 +115,7 @@ const startAt = Effect.fnUntraced(function* (
     if (instead !== undefined) return instead
     const request = { workflowId, version, values, source: "schedule" as const, triggerId }
     const webhook = webhookOfRuns(trigger.webhook)
-    yield* services.runs.startAs(accountId, request, { runId, triggerFence, webhook })
+    yield* services.runs.startAs(accountId, request, { runId, claimFence, webhook })
     return { _tag: "Started", runId }
   })
   const done = yield* Effect.result(attempt)

@@ -43,10 +43,11 @@ export type Expected =
        */
       readonly isCurrent?: boolean | undefined
       /**
-       * A further condition: the run's trigger (`run.triggerId`) has this fence. So nobody starts a
-       * run for a time of a schedule that another process has claimed since.
+       * A further condition: the run's trigger (`run.triggerId`) has this fence; or, of a run that
+       * follows another one (`run.after`), the end of that one does. So nobody starts a run for a
+       * time or an end that another process has claimed since.
        */
-      readonly triggerFence?: number | undefined
+      readonly claimFence?: number | undefined
     }
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 

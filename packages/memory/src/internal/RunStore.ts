@@ -133,10 +133,10 @@ class Runs {
   /** False if the run is not in the state that the commit expects. */
   fits({ expected, run, seen = Infinity }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
-      const { isCurrent, idempotencyKey, triggerFence } = expected
+      const { isCurrent, idempotencyKey, claimFence } = expected
       return (
         !this.entries.has(run.id) &&
-        (triggerFence === undefined || this.#triggers.has(run.triggerId, triggerFence)) &&
+        (claimFence === undefined || this.#triggers.isClaimed(run, claimFence)) &&
         (isCurrent !== true || this.isCurrent(run)) &&
         (idempotencyKey === undefined ||
           this.idempotencyKeys.find(run.accountId, idempotencyKey.key, now) === undefined)

@@ -83,10 +83,12 @@ export class Triggers {
     return this.of(accountId, workflowId).find((each) => each.id === id)
   }
 
-  /** True if there is a trigger with this id and fence. */
-  has(id: TriggerId | null, fence: number): boolean {
-    const known = id === null ? undefined : this.#all.get(id)
-    return known?.fence === fence && this.#hasWorkflows(known)
+  /** True if what has started a run, an end or else its trigger, has this fence. */
+  isClaimed({ after, triggerId }: Run, fence: number): boolean {
+    const known = triggerId === null ? undefined : this.#all.get(triggerId)
+    if (known === undefined || !this.#hasWorkflows(known)) return false
+    const end = after === null ? known : this.#ends.get(keyOfEnd({ ...after, triggerId: known.id }))
+    return end?.fence === fence
   }
 
   replace(trigger: Trigger): boolean {

@@ -1,13 +1,13 @@
 /**
  * The preconditions of new runs. A start would take what the run was started from: the published
  * version that it names; or, where none is published, the workflow in the run's revision. And the
- * trigger of the run has the fence that its claim has read. The commit's statement has a part only
- * if one of its new runs has such a precondition.
+ * trigger of the run, or the end of a run that it follows, has the fence of its claim. The commit's
+ * statement has a part only if one of its new runs has such a precondition.
  *
  * Guarantees: a statement checks each precondition once, so all its parts refuse the same new runs.
  * Workflows are read in the snapshot of the whole statement, and not locked: a change that commits
- * while the statement runs counts as later. A trigger is locked until the run is stored, and nobody
- * claims it meanwhile; one that somebody else is changing at this moment counts as changed. Leaves
+ * while the statement runs counts as later. A trigger or an end is locked until the run is stored,
+ * and nobody claims it meanwhile; one that somebody else is changing now counts as changed. Leaves
  * out: what happens to a refused run.
  */
 import type { RunCommit } from "@millrace/core/ports/RunStore"
@@ -17,15 +17,15 @@ import * as Rows from "./Rows.ts"
 const mustBeCurrent = ({ expected }: RunCommit): boolean =>
   expected._tag === "New" && expected.isCurrent === true
 
-const triggerFenceOf = ({ expected }: RunCommit): number | undefined =>
-  expected._tag === "New" ? expected.triggerFence : undefined
+const claimFenceOf = ({ expected }: RunCommit): number | undefined =>
+  expected._tag === "New" ? expected.claimFence : undefined
 
 /** The preconditions as text. New runs with the same text are refused together or not at all. */
 export const preconditionOf = (commit: RunCommit): string | undefined => {
-  const { triggerId, workflowId, workflowRevision, workflowVersion } = commit.run
+  const { after, triggerId, workflowId, workflowRevision, workflowVersion } = commit.run
   const workflow = mustBeCurrent(commit) ? [workflowId, workflowRevision, workflowVersion] : []
-  const fence = triggerFenceOf(commit)
-  const all = fence === undefined ? workflow : [...workflow, triggerId, fence]
+  const fence = claimFenceOf(commit)
+  const all = fence === undefined ? workflow : [...workflow, triggerId, after?.runId, fence]
   return all.length === 0 ? undefined : all.join(" ")
 }
 
@@ -40,15 +40,16 @@ export const current: Rows.Table<RunCommit["run"]> = [
 export const currentRuns = (commits: Commits): ReadonlyArray<RunCommit["run"]> =>
   commits.flatMap(({ commit }) => (mustBeCurrent(commit) ? [commit.run] : []))
 
-/** The runs of triggers with a fence. */
+/** The runs of claimed triggers, and of claimed ends of runs that they follow. */
 export const claimed: Rows.Table<RunCommit> = [
   Rows.derived("run_id", "text", ({ run }) => run.id),
   Rows.derived("trigger_id", "text", ({ run }) => run.triggerId),
-  Rows.derived("fence", "int4", triggerFenceOf),
+  Rows.derived("ended_id", "text", ({ run }) => run.after?.runId),
+  Rows.derived("fence", "int4", claimFenceOf),
 ]
 
 export const claimedRuns = (commits: Commits): ReadonlyArray<RunCommit> =>
-  commits.flatMap(({ commit }) => (triggerFenceOf(commit) === undefined ? [] : [commit]))
+  commits.flatMap(({ commit }) => (claimFenceOf(commit) === undefined ? [] : [commit]))
 
 // Postgres looks up a subquery for one value by its key.
 const outdatedWorkflows = (source: string): string => `SELECT d.run_id FROM ${source}
@@ -63,8 +64,15 @@ const outdatedWorkflows = (source: string): string => `SELECT d.run_id FROM ${so
 const held = (source: string): string => `held AS MATERIALIZED (
   SELECT d.run_id FROM ${source}
   CROSS JOIN LATERAL (
-    SELECT FROM triggers t WHERE t.id = d.trigger_id AND t.fence = d.fence FOR SHARE SKIP LOCKED
-  ) t
+    SELECT FROM triggers t
+    WHERE d.ended_id IS NULL AND t.id = d.trigger_id AND t.fence = d.fence
+    FOR SHARE SKIP LOCKED
+  ) t UNION ALL SELECT d.run_id FROM ${source}
+  CROSS JOIN LATERAL (
+    SELECT FROM run_ends e
+    WHERE e.run_id = d.ended_id AND e.trigger_id = d.trigger_id AND e.fence = d.fence
+    FOR SHARE SKIP LOCKED
+  ) e
 )`
 
 /** Which preconditions the new runs of a statement have, and where their rows are. */

@@ -50,16 +50,19 @@ const isCurrent = (
     )
     .first() !== undefined
 
-const hasTrigger = (db: Connection, { triggerId }: Run, fence: number): boolean =>
-  db.query(`SELECT 1 FROM triggers WHERE id = ? AND fence = ?`, triggerId, fence).first() !==
-  undefined
+/** True if what has started a run, an end or else its trigger, has this fence. */
+const isClaimed = (db: Connection, { after, triggerId }: Run, fence: number): boolean =>
+  after === null
+    ? db.query(`SELECT 1 FROM triggers WHERE id = ? AND fence = ?`, triggerId, fence).first() !==
+      undefined
+    : triggerId !== null && RunEnds.has(db, { triggerId, runId: after.runId, fence })
 
 /** False if a run cannot be new as the commit expects. */
 const isNew = (db: Connection, { expected, run }: RunCommit, now: Timestamp): boolean => {
   if (expected._tag !== "New") return false
-  const { idempotencyKey, isCurrent: mustBeCurrent, triggerFence } = expected
+  const { idempotencyKey, isCurrent: mustBeCurrent, claimFence } = expected
   if (isStored(db, run.id) || (mustBeCurrent === true && !isCurrent(db, run))) return false
-  if (triggerFence !== undefined && !hasTrigger(db, run, triggerFence)) return false
+  if (claimFence !== undefined && !isClaimed(db, run, claimFence)) return false
   if (idempotencyKey === undefined) return true
   return IdempotencyKeys.find(db, run.accountId, idempotencyKey.key, now) === undefined
 }

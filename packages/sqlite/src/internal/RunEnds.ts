@@ -71,6 +71,20 @@ export const claim = (
   })
 }
 
+/** True if an end waits, and has this fence. */
+export const has = (
+  db: Connection,
+  { fence, runId, triggerId }: Omit<ClaimedEnd, "trigger">,
+): boolean =>
+  db
+    .query(
+      `SELECT 1 FROM run_ends WHERE trigger_id = ? AND run_id = ? AND fence = ?`,
+      triggerId,
+      runId,
+      fence,
+    )
+    .first() !== undefined
+
 /** Removes an end. False: somebody else has claimed it since. */
 export const remove = (db: Connection, { fence, runId, triggerId }: FinishedEnd): boolean =>
   db.run(

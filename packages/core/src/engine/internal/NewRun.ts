@@ -90,8 +90,8 @@ export interface Asked {
   readonly idempotencyKey: IdempotencyKey | undefined
   /** The id of the run, where it is known before; absent: a new one. */
   readonly runId?: RunId | undefined
-  /** The run starts only while its trigger has this fence. */
-  readonly triggerFence?: number | undefined
+  /** The run starts only while its trigger, or the end that it follows, has this fence. */
+  readonly claimFence?: number | undefined
   /** Admits the webhook. To do so may take a while, so it is done once, however often it is run. */
   readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
 }
