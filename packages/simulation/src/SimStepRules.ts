@@ -135,7 +135,7 @@ export const noteAttempt = (bench: Bench, turned: Turned, active: ActiveNode): v
     machine.drainedAt ?? Infinity,
     bench.byStore(Math.max(machine.wokenAt, bench.time.leaptAt)),
   )
-  if (turned.decidedAt > stoppingAt + 1_000 + bench.slackMillis && !bench.isSkewed) {
+  if (turned.firstDecidedAt > stoppingAt + 1_000 + bench.slackMillis && !bench.isSkewed) {
     bench.report("a server that stops starts nothing", `${machine.name}: ${key}`)
   }
 }

@@ -56,6 +56,8 @@ export interface Turned {
   readonly computed: ReadonlyMap<number, Call>
   /** When it was sent for the first time, by what its sender took for the time. */
   readonly decidedAt: number
+  /** When the process first decided this step; it is decided again for messages that come late. */
+  readonly firstDecidedAt: number
   /** True when it was written by somebody who wanted the run to be canceled. */
   readonly isCancel: boolean
 }

@@ -67,6 +67,10 @@ const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
   },
 })
 
+/** The step of a process that a commit stores. */
+const stepKey = ({ name }: Machine, { run }: RunCommit): string =>
+  `${name} ${run.id} ${run.revision}`
+
 /** So late, no value is too young to be swept. */
 const centuryMillis = 3_155_760_000_000
 
@@ -84,6 +88,7 @@ export class Witness {
   /** The names under which runs were started. */
   readonly #names = new Set<string>()
   readonly #decided = new WeakMap<RunCommit, number>()
+  readonly #firstDecided = new Map<string, number>()
 
   readonly #values: ValueStore["Service"]
 
@@ -157,6 +162,8 @@ export class Witness {
   note(machine: Machine, operation: Operation): void {
     if (operation._tag !== "Commit" || this.#decided.has(operation.commit)) return
     this.#decided.set(operation.commit, machine.now)
+    const step = stepKey(machine, operation.commit)
+    if (!this.#firstDecided.has(step)) this.#firstDecided.set(step, machine.now)
   }
 
   /** Reads a run anew. */
@@ -256,6 +263,7 @@ export class Witness {
       machine,
       implied: commit.implied,
       decidedAt: this.#decided.get(commit)!,
+      firstDecidedAt: this.#firstDecided.get(stepKey(machine, commit))!,
       isCancel,
     })
     watched.tenures.set(machine, after.run.fence)

@@ -74,7 +74,7 @@ describe("a step that computes", () => {
     const compute: Compute = () => assert.fail("it was called")
     const { commit, started } = run.step(2, [run.completes("gate", 2)], {
       compute,
-      draining: true,
+      isDraining: () => true,
     })
     assert.deepStrictEqual([started, commit.run.active, commit.run.attempts], [[], [], 1])
   })

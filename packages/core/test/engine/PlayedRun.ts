@@ -117,7 +117,7 @@ export const received = (...messages: ReadonlyArray<Message>): Signal => ({
 
 export const expired: Signal = { _tag: "Expired" }
 
-const going: StepOptions = { draining: false, parkAfterMillis: second }
+const going: StepOptions = { isDraining: () => false, parkAfterMillis: second }
 
 export const passed = { output: null }
 
@@ -140,7 +140,7 @@ export class PlayedRun {
 
   /** Decides a step of a process that is about to stop. */
   drain(now: number, ...signals: ReadonlyArray<Signal>): Step {
-    return this.step(now, signals, { draining: true })
+    return this.step(now, signals, { isDraining: () => true })
   }
 
   /** The run as the next owner finds it. */

@@ -54,13 +54,14 @@ const scene = Effect.gen(function* () {
   return { first, second, trigger, triggers }
 })
 
-/** A run of a workflow that has ended. */
+/** A run of a workflow that has ended, and whose end this process has claimed for each trigger. */
 const ended = Effect.fnUntraced(function* (workflowId: WorkflowId, depth = 0) {
   const runs = yield* Runs
   const id = RunId.make(`run_ended-${depth}`)
   const after = depth === 0 ? undefined : { runId: RunId.make("run_before"), depth }
   yield* runs.startAs(account, { workflowId, values: { order: 7 }, after }, { runId: id })
   yield* TestClock.adjust("1 seconds")
+  yield* (yield* TriggerStore).claimDue({ limit: 100, leaseMillis: 3_600_000 })
   return Option.getOrThrow(yield* (yield* RunStore).find(account, id)).run
 })
 
@@ -144,6 +145,18 @@ describe("RunEndTriggers", () => {
     }).pipe(Effect.provide(services)),
   )
 
+  it.effect("start nothing for an end that somebody else has claimed since", () =>
+    Effect.gen(function* () {
+      const { first, trigger, triggers } = yield* scene
+      const run = yield* ended(first.id)
+      const end = endOf(trigger, run.id)
+      assert.isUndefined(yield* triggers.start({ ...end, fence: 0 }))
+      assert.lengthOf(yield* followers, 0)
+      assert.strictEqual((yield* triggers.start(end))?.missed, 0)
+      assert.lengthOf(yield* followers, 1)
+    }).pipe(Effect.provide(services)),
+  )
+
   it.effect("start nothing once they are switched off or gone, and miss nothing by that", () =>
     Effect.gen(function* () {
       const { first, trigger, triggers } = yield* scene
@@ -223,9 +236,10 @@ describe("RunEndTriggers", () => {
       ]
       const { id } = yield* save([node("r", "request", { fields })])
       const trigger = yield* triggers.create(account, id, { watch: first.id })
+      const into = { other: "runId" }
+      const placed = yield* triggers.create(account, id, { watch: first.id, into })
       const run = yield* ended(first.id)
       yield* triggers.start(endOf(trigger, run.id))
-      const placed = { ...trigger, id: TriggerId.make("trg_placed"), into: { other: "runId" } }
       yield* triggers.start(endOf(placed, run.id))
       const all = (yield* followers).map(({ triggerId, values }) => [triggerId, values] as const)
       const expected = [

@@ -305,7 +305,7 @@ describe("a run of which every node waits", () => {
   })
 
   it("is parked for the shortest wait where its process is about to stop", () => {
-    const { step } = waiting(101, { draining: true })
+    const { step } = waiting(101, { isDraining: () => true })
     assert.strictEqual(step.commit.run.dueAt, 101)
   })
 

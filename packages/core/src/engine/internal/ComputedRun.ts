@@ -47,7 +47,7 @@ export const computeRun: Shared["computeRun"] = (shared, child, environment) => 
   }
   const execution = new RunExecution(resume(child, body.compiled, environment), own, () => {})
   const { compute, progress } = execution
-  const options = { draining: false, parkAfterMillis, compute }
+  const options = { isDraining: () => false, parkAfterMillis, compute }
   const { commit } = decideStep(progress, [], environment.now, options)
   execution.close()
   const hasEnded = commit.run.finishedAt !== null

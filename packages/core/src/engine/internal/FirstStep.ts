@@ -104,7 +104,7 @@ export const prepare = (
   }
   const progress = resume(record, graph.success, environment, messages)
   const signals = inherited(progress, environment)
-  const options = { draining: false, parkAfterMillis }
+  const options = { isDraining: () => false, parkAfterMillis }
   const first = decideStep(progress, signals, environment.now, options)
   return { progress, first: isLater ? reserving(record, first, environment) : first }
 }

@@ -303,7 +303,7 @@ export class RunScheduler {
     live.isDue = false
     const now = this.#now()
     const { compute, progress } = execution
-    const options = { draining: this.#isDraining, parkAfterMillis, compute }
+    const options = { isDraining: () => this.#isDraining, parkAfterMillis, compute }
     const decided = decideStep(progress, signals, now, options)
     const commit = commitStep(this.#store, clearing(decided, this.handlers))
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))

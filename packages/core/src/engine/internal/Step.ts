@@ -46,8 +46,8 @@ export type Signal =
 
 /** The options of a step. */
 export interface StepOptions {
-  /** True if no node may be started, because the process is about to stop. */
-  readonly draining: boolean
+  /** True if no node may be started, because the process is about to stop. It may say so later. */
+  readonly isDraining: () => boolean
   /** A run that has nothing to do for longer than this is parked. */
   readonly parkAfterMillis: number
   /** Calls nodes without effects within the step. Absent: they are started like all others. */
@@ -178,13 +178,13 @@ const parkOrKeep = (
   progress: RunState,
   change: CommitBuilder,
   now: Timestamp,
-  { draining, parkAfterMillis }: StepOptions,
+  { isDraining, parkAfterMillis }: StepOptions,
 ): void => {
   const { computable, nextReady, ready, running } = progress
   const idle = running.size === 0 && nextReady === ready.length && computable.length === 0
   // A run in which nothing is in progress or ready waits, or it would have ended.
   const due = nextDue(progress)!
-  if (!idle || (!draining && due - now <= parkAfterMillis)) return change.keep()
+  if (!idle || (!isDraining() && due - now <= parkAfterMillis)) return change.keep()
   change.park(Math.min(due, progress.deadline ?? due))
 }
 
@@ -238,7 +238,7 @@ const reconsider = (
   })
   for (const each of started) progress.running.set(each.index, each)
   deliver(progress, change, now)
-  const more = options.draining ? [] : fill(progress, now)
+  const more = options.isDraining() ? [] : fill(progress, now)
   const next = { ...decided, started: [...started, ...more], missed: [...missed.values()] }
   return conclude(progress, change, now, options, next)
 }
@@ -398,7 +398,7 @@ export const decideStep = (
   const missed = endWaits(progress, change, due, at)
   const timedOut = expired && !progress.frontier.finished
   const canceled = isCanceledByParent(progress)
-  const mayCompute = !timedOut && !canceled && !options.draining
+  const mayCompute = !timedOut && !canceled && !options.isDraining()
   const computed = mayCompute
     ? computeNodes(progress, change, at, options.compute, release)
     : nothingComputed(at)
@@ -410,7 +410,7 @@ export const decideStep = (
     timedOut || canceled || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
   for (const index of stopped) cancelAttempt(progress, change, index, now)
-  const started = halted || options.draining ? [] : fill(progress, now)
+  const started = halted || options.isDraining() ? [] : fill(progress, now)
   return conclude(progress, change, now, options, {
     started,
     stopped,
