@@ -13,13 +13,16 @@ export interface Pause {
   endedAt: number
 }
 
+/** The last moment of a pause, by the store's clock or by that of whoever has ended it. */
+const lastOf = ({ endedAt, until }: Pause): number => Math.max(endedAt, until)
+
 /** Whether what is due then surely comes to nothing. */
 export const isStopped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
   pauses.some(({ since, storedAt, until }) => due > Math.max(since, storedAt) && due < until)
 
 /** Whether what is due then may come to nothing, without being counted. */
 export const mayBeDropped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
-  pauses.some(({ endedAt, since }) => due >= since && due <= endedAt)
+  pauses.some((pause) => due >= pause.since && due <= lastOf(pause))
 
 /** Whether it surely comes to nothing, without being counted: only the last pause is known. */
 export const isDropped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
@@ -27,4 +30,4 @@ export const isDropped = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
 
 /** Whether what was due then may have been given up because of a pause. */
 export const mayBeGivenUp = (pauses: ReadonlyArray<Pause>, due: number): boolean =>
-  pauses.some(({ endedAt }) => due <= endedAt)
+  pauses.some((pause) => due <= lastOf(pause))
