@@ -28,6 +28,7 @@ describe("the OpenAPI document", () => {
     assert.deepStrictEqual(operations.map(([name]) => name).toSorted(), [
       "DELETE /api/v1/workflows/{id}",
       "DELETE /api/v1/workflows/{id}/triggers/{triggerId}",
+      "DELETE /api/v1/workflows/{id}/triggers/{triggerId}/test",
       "GET /api/v1/approvals",
       "GET /api/v1/deliveries",
       "GET /api/v1/deliveries/{id}",
@@ -49,6 +50,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/workflows/{id}/live",
       "GET /api/v1/workflows/{id}/triggers",
       "GET /api/v1/workflows/{id}/triggers/{triggerId}",
+      "GET /api/v1/workflows/{id}/triggers/{triggerId}/test",
       "GET /api/v1/workflows/{id}/versions",
       "GET /api/v1/workflows/{id}/versions/{version}",
       "GET /api/v1/workflows/{id}/versions/{version}/difference",
@@ -76,6 +78,7 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/workflows/{id}/signals/{name}",
       "POST /api/v1/workflows/{id}/triggers",
       "POST /api/v1/workflows/{id}/triggers/{triggerId}/address",
+      "POST /api/v1/workflows/{id}/triggers/{triggerId}/test",
       "POST /api/v1/workflows/{id}/unpublish",
       "POST /api/v1/workflows/{id}/validate",
       "POST /api/v1/workflows/{id}/versions/{version}/restore",

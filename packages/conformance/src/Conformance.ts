@@ -41,6 +41,7 @@ import { runEndSuite } from "./internal/RunEndSuite.ts"
 import { triggerStoreSuite } from "./internal/TriggerStoreSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
 import { valueStoreSuite } from "./internal/ValueStoreSuite.ts"
+import { webhookTestSuite } from "./internal/WebhookTestSuite.ts"
 import { workflowStoreSuite } from "./internal/WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -125,6 +126,7 @@ export const conformance = <E, R = never>(
       if (manifest.ports.includes("sessions")) sessionStoreSuite(it)
       if (manifest.ports.includes("triggers")) {
         triggerStoreSuite(it)
+        webhookTestSuite(it)
         runEndSuite(it)
       }
       if (transact !== undefined) transactionSuite(it, transact)

@@ -93,6 +93,7 @@ const shared: { readonly [name: string]: string } = {
   Wakeups: "The port that tells other processes of a run, and Postgres's own of it.",
   Webhook: "Webhooks of runs: as they are kept in core, as an engine takes them in millrace.",
   WebhookStore: "The port of deliveries, and each store's own of it.",
+  WebhookTests: "The tests of inbound webhooks: making them, and how a store keeps them.",
   WorkflowStore: "The port of workflows, and each store's own of it.",
   WorkflowVersions: "The published versions of workflows, as a store keeps them.",
 }

@@ -16,6 +16,7 @@ import { runFailedAgain } from "./FailedRuns.ts"
 import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
 import { startLater } from "./LaterStart.ts"
+import { makeSchedule, testWebhook } from "./Triggers.ts"
 import { publishVersions } from "./PublishVersions.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
@@ -275,33 +276,7 @@ describe("working", () => {
     const { page, seen } = await openAsOperator()
     await page.getByRole("link", { name: "Hello", exact: true }).click()
     await page.getByRole("link", { name: "Triggers" }).click()
-    await page.getByText("Nothing starts it by itself").waitFor()
-    await page.getByRole("button", { name: "New schedule" }).click()
-    const dialog = page.getByRole("dialog")
-    await dialog.getByRole("textbox", { name: "Cron text" }).fill("61 * * * *")
-    await dialog.getByLabel("Time zone").fill("Europe/Berlin")
-    await dialog.getByLabel("Values of its runs, as JSON").fill('{ "name": "Ada" }')
-    await dialog.getByRole("button", { name: "Save" }).click()
-    await dialog.getByRole("alert").waitFor()
-    expect(await findingsOf(page)).toEqual([])
-    await dialog.getByRole("textbox", { name: "Cron text" }).fill("30 7 * * 1-5")
-    await dialog.getByRole("button", { name: "Save" }).click()
-    const row = page.getByRole("row", { name: /30 7/ })
-    await row.waitFor()
-    expect(await findingsOf(page)).toEqual([])
-    await row.getByRole("button", { name: /^Next times/ }).click()
-    await expect.poll(() => dialog.getByRole("listitem").count()).toBe(10)
-    await page.keyboard.press("Escape")
-    await row.getByRole("button", { name: /^Edit/ }).click()
-    await dialog.getByRole("combobox", { name: /^When/ }).selectOption("At an interval")
-    await dialog.getByLabel("Seconds from one time to the next").fill("86400")
-    await dialog.getByRole("button", { name: "Save" }).click()
-    const changed = page.getByRole("row", { name: /every 86,400 s/ })
-    await changed.getByRole("checkbox").click()
-    await expect.poll(() => changed.getByRole("checkbox").isChecked()).toBe(false)
-    await changed.getByRole("button", { name: /^Remove/ }).click()
-    await dialog.getByRole("button", { name: "Remove" }).click()
-    await page.getByText("Nothing starts it by itself").waitFor()
+    await makeSchedule(page, hook)
     await followRuns(page)
     expect(seen.foreign).toEqual([])
   })
@@ -347,6 +322,7 @@ describe("working", () => {
     await page.getByRole("link", { name: "Completed" }).waitFor()
     expect(await page.getByRole("row").count()).toBe(2)
     await page.goBack()
+    await testWebhook(page, row)
     await row.getByRole("button", { name: /^New address/ }).click()
     await dialog.getByRole("button", { name: "Make a new address" }).click()
     expect(await dialog.locator("output").textContent()).not.toBe(address)

@@ -112,6 +112,18 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     "POST",
     `/workflows/${workflow}/triggers/${trigger}/address`,
   ],
+  "triggers.beginTest": ({ trigger, workflow }) => [
+    "POST",
+    `/workflows/${workflow}/triggers/${trigger}/test`,
+  ],
+  "triggers.readTest": ({ trigger, workflow }) => [
+    "GET",
+    `/workflows/${workflow}/triggers/${trigger}/test`,
+  ],
+  "triggers.endTest": ({ trigger, workflow }) => [
+    "DELETE",
+    `/workflows/${workflow}/triggers/${trigger}/test`,
+  ],
   "triggers.remove": ({ trigger, workflow }) => [
     "DELETE",
     `/workflows/${workflow}/triggers/${trigger}`,

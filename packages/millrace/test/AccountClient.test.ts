@@ -65,6 +65,11 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     triggers.update(workflow, trigger, { enabled: false }),
   "triggers.readdress": ({ triggers }, { trigger, workflow }) =>
     triggers.readdress(workflow, trigger),
+  "triggers.beginTest": ({ triggers }, { trigger, workflow }) =>
+    triggers.beginTest(workflow, trigger),
+  "triggers.readTest": ({ triggers }, { trigger, workflow }) =>
+    triggers.readTest(workflow, trigger),
+  "triggers.endTest": ({ triggers }, { trigger, workflow }) => triggers.endTest(workflow, trigger),
   "triggers.remove": ({ triggers }, { trigger, workflow }) => triggers.remove(workflow, trigger),
   "triggers.paused": ({ triggers }) => triggers.paused(),
   "triggers.pause": ({ triggers }) => triggers.pause(),

@@ -129,6 +129,7 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
     triggers.create(workflowId, any({ type: "webhook", cron: "* * * * *" })),
   "a schedule with a field of webhooks": ({ triggers }) =>
     triggers.update(workflowId, triggerId, { respond: "output" }),
+  "a test address of a schedule": ({ triggers }) => triggers.beginTest(workflowId, triggerId),
   "a new address of a schedule": ({ triggers }) => triggers.readdress(workflowId, triggerId),
   "an unknown run": ({ runs }) => runs.get("run_none"),
   "items of an unknown node": ({ runs }) => runs.items(runId, "nobody"),

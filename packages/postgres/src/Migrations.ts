@@ -33,6 +33,7 @@ import {
   runEndTriggers,
   triggerPauses,
   triggerTables,
+  webhookTests,
   webhookTriggers,
 } from "./internal/TriggerTables.ts"
 import { signalTables } from "./internal/SignalTables.ts"
@@ -294,6 +295,7 @@ const migrations = {
   "0026_trigger_pauses": all(triggerPauses),
   "0027_versions_of_triggers": all(["ALTER TABLE triggers ADD COLUMN version json"]),
   "0028_webhooks_of_schedules": all(["ALTER TABLE triggers ADD COLUMN run_webhook json"]),
+  "0029_webhook_tests": all(webhookTests),
 }
 
 const table = "millrace_migrations"

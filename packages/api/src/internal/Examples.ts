@@ -4,6 +4,7 @@
  * Guarantees: tests check each against its schema. Errors have one example per status.
  */
 
+import { examplesOfTriggers } from "./TriggerExamples.ts"
 import { examplesOfVersions } from "./VersionExamples.ts"
 
 /** The bodies of one operation. */
@@ -47,42 +48,6 @@ const workflowItem = {
   updatedAt: at,
   nodeCount: 2,
   revision: 3,
-}
-
-const triggerItem = {
-  id: "trg_0199d2ca-5b1e-7d20-a6f1-8c2e9b7d0f34",
-  workflowId,
-  type: "schedule",
-  cron: "0 30 9 * * MON-FRI",
-  everySeconds: null,
-  timezone: "Europe/Berlin",
-  startAt: null,
-  endAt: null,
-  values: {},
-  version: null,
-  enabled: true,
-  catchUp: "last",
-  overlap: "skip",
-  jitterSeconds: 0,
-  webhook: {
-    url: "https://example.com/hooks/flows",
-    events: ["schedule.missed", "run.failed"],
-    metadata: null,
-  },
-  createdAt: "2026-01-02T10:00:00.000Z",
-  updatedAt: "2026-01-02T10:00:00.000Z",
-  nextAt: "2026-01-05T08:30:00.000Z",
-  waitingAt: null,
-  lastAt: null,
-  lastRunId: null,
-  missed: 0,
-  lastMissedAt: null,
-  lastError: null,
-}
-
-const trigger = {
-  ...triggerItem,
-  nextTimes: ["2026-01-05T08:30:00.000Z", "2026-01-06T08:30:00.000Z"],
 }
 
 const runItem = {
@@ -196,52 +161,6 @@ const ofWorkflows: Readonly<Record<string, Example>> = {
     request: { runId: runItem.id, nodeId: "say", text: "{{ values.name.toUpperCase() }}" },
     response: { value: "ADA", problems: [] },
   },
-}
-
-const schedule = {
-  cron: "0 30 9 * * MON-FRI",
-  timezone: "Europe/Berlin",
-  catchUp: "last",
-  overlap: "skip",
-  webhook: { url: "https://example.com/hooks/flows", events: ["schedule.missed", "run.failed"] },
-}
-
-const webhook = {
-  id: trigger.id,
-  workflowId,
-  type: "webhook",
-  methods: ["POST"],
-  verify: {
-    type: "hmac",
-    secret: "GITHUB_WEBHOOK",
-    header: "x-hub-signature-256",
-    prefix: "sha256=",
-  },
-  networks: null,
-  respond: "at_once",
-  into: { event: "headers.x-github-event", repository: "body.repository.full_name" },
-  dedupeHeader: "x-github-delivery",
-  dedupeBy: null,
-  values: {},
-  version: null,
-  enabled: true,
-  createdAt: trigger.createdAt,
-  updatedAt: trigger.updatedAt,
-  path: "/hooks/mrh_0L3vTq0bXwYh8jN2c1sZk4vTq0bXwYh8jNltydW5zIix7fV0",
-}
-
-const ofTriggers: Readonly<Record<string, Example>> = {
-  "triggers.list": { response: { items: [triggerItem] } },
-  "triggers.create": { request: { type: "schedule", ...schedule }, response: trigger },
-  "triggers.get": { response: trigger },
-  "triggers.update": {
-    request: { enabled: false },
-    response: { ...trigger, enabled: false, nextAt: null, nextTimes: [] },
-  },
-  "triggers.readdress": { response: webhook },
-  "triggers.paused": { response: { pausedAt: null } },
-  "triggers.pause": { response: { pausedAt: later } },
-  "triggers.resume": { response: { pausedAt: null } },
 }
 
 const ofRuns: Readonly<Record<string, Example>> = {
@@ -431,7 +350,7 @@ const ofDeliveries: Readonly<Record<string, Example>> = {
 export const examples: Readonly<Record<string, Example>> = {
   ...ofWorkflows,
   ...examplesOfVersions(workflow),
-  ...ofTriggers,
+  ...examplesOfTriggers(workflowId),
   ...ofRuns,
   "usage.read": { response: usage },
   ...ofApprovals,

@@ -40,6 +40,9 @@ export type NewTrigger = NewSchedule | NewInboundWebhook | NewRunEndTrigger
 /** The fields to set of a trigger. */
 export type TriggerChange = Given<typeof Wire.UpdateTrigger.Encoded>
 
+/** What arrived at the test address of an inbound webhook. Times are ISO 8601 in UTC. */
+export type WebhookTest = typeof Wire.WebhookTest.Encoded
+
 /** Since when all triggers of an account are paused; `null` if they are not. */
 export type TriggerPause = typeof Wire.TriggerPause.Encoded
 
@@ -87,6 +90,19 @@ export interface Triggers {
     triggerId: string,
     options?: CallOptions,
   ): Promise<InboundWebhook & { readonly path: string }>
+  /**
+   * Gives an inbound webhook a test address for an hour, also one that is switched off. Its `path`
+   * is shown this once. What comes there is judged as at the other address, and starts no run.
+   */
+  beginTest(
+    workflowId: string,
+    triggerId: string,
+    options?: CallOptions,
+  ): Promise<WebhookTest & { readonly path: string }>
+  /** The last requests that arrived at the test address, and what would have become of each. */
+  readTest(workflowId: string, triggerId: string, options?: CallOptions): Promise<WebhookTest>
+  /** Takes the test address away, with what arrived there. */
+  endTest(workflowId: string, triggerId: string, options?: CallOptions): Promise<void>
   /** Its runs stay. */
   remove(workflowId: string, triggerId: string, options?: CallOptions): Promise<void>
   /** Whether the triggers of the account are paused. */
@@ -115,6 +131,10 @@ export const makeTriggers = (transport: Transport): Triggers => {
     update: (id, triggerId, body, options) =>
       read("triggers.update", { id, triggerId, body, options }),
     readdress: (id, triggerId, options) => read("triggers.readdress", { id, triggerId, options }),
+    beginTest: (id, triggerId, options) => read("triggers.beginTest", { id, triggerId, options }),
+    readTest: (id, triggerId, options) => read("triggers.readTest", { id, triggerId, options }),
+    endTest: async (id, triggerId, options) =>
+      void (await ask("triggers.endTest", { id, triggerId, options })),
     remove: async (id, triggerId, options) =>
       void (await ask("triggers.remove", { id, triggerId, options })),
     paused: (options) => read("triggers.paused", { options }),

@@ -9,6 +9,7 @@ import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { InboundWebhook as StoredWebhook } from "@millrace/core/domain/InboundWebhook"
 import { RunEndTrigger as StoredRunEnd } from "@millrace/core/domain/RunEndTrigger"
 import { Schedule as StoredSchedule } from "@millrace/core/domain/Trigger"
+import { ReceivedRequest } from "@millrace/core/domain/WebhookTest"
 import {
   ScheduleWebhook as StoredScheduleWebhook,
   ScheduleWebhookConfig,
@@ -199,6 +200,21 @@ export type Trigger = typeof Trigger.Type
 
 /** The triggers of a workflow. */
 export const Triggers = object("Triggers", { items: Schema.Array(TriggerItem) })
+
+/** What arrived at the test address of a webhook. */
+export const WebhookTest = object("WebhookTest", {
+  expiresAt: Schema.NullOr(Timestamp).annotate({
+    description: "When the test address stops answering; null if there is none.",
+  }),
+  requests: Schema.Array(object("ReceivedRequest", ReceivedRequest.fields)).annotate({
+    description: "The last 20 requests, the newest first.",
+  }),
+  path: optional(
+    Schema.String,
+    "The path of the test address. Only the answer that makes the address shows it.",
+  ),
+})
+export type WebhookTest = typeof WebhookTest.Type
 
 /** Whether the triggers of an account are paused. */
 export const TriggerPause = object("TriggerPause", {

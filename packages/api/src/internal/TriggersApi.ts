@@ -13,6 +13,7 @@ import {
   TriggerPause,
   Triggers,
   UpdateTrigger,
+  WebhookTest,
 } from "./TriggerWire.ts"
 import { bodyErrors, Conflict, NotFound } from "../WireError.ts"
 import { described, titled } from "./Words.ts"
@@ -72,6 +73,38 @@ const readdress = described(
   }),
 )
 
+const beginTest = described(
+  "Make a test address of a webhook",
+  "For an hour, also of a webhook that is switched off. What comes there is judged as at the " +
+    "other address, and starts no run; the owner reads what arrived, and what would have become " +
+    "of it. The answer has the path, and nothing shows it again. A second call makes another one.",
+  HttpApiEndpoint.post("beginTest", "/:triggerId/test", {
+    params: TriggerParams,
+    success: WebhookTest,
+    error: NotFound,
+  }),
+)
+
+const readTest = described(
+  "Read what arrived at a test address",
+  "The last requests, also after it has expired, until another one is made.",
+  HttpApiEndpoint.get("readTest", "/:triggerId/test", {
+    params: TriggerParams,
+    success: WebhookTest,
+    error: NotFound,
+  }),
+)
+
+const endTest = described(
+  "Take a test address away",
+  "With what arrived there.",
+  HttpApiEndpoint.delete("endTest", "/:triggerId/test", {
+    params: TriggerParams,
+    success: HttpApiSchema.NoContent,
+    error: NotFound,
+  }),
+)
+
 const remove = described(
   "Remove a trigger",
   "Its runs stay. A trigger is also gone with its workflow, and with the one that it watches.",
@@ -104,7 +137,7 @@ const resume = described(
 
 /** `/workflows/{id}/triggers`, and the switch for all of an account. */
 export class TriggersApi extends HttpApiGroup.make("triggers")
-  .add(list, create, get, update, readdress, remove)
+  .add(list, create, get, update, readdress, beginTest, readTest, endTest, remove)
   .prefix("/workflows/:id/triggers")
   .add(paused, pause, resume)
   .annotateMerge(

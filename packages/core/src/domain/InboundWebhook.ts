@@ -78,10 +78,14 @@ const StandardCheck = Schema.Struct({
 export const WebhookCheck = Schema.Union([NoCheck, BearerCheck, HmacCheck, StandardCheck])
 export type WebhookCheck = typeof WebhookCheck.Type
 
+const secretive = "(?:proxy-)?authorization$|cookie$|.*(?:signature|token|secret|api-?key|password)"
+
+/** The names of headers that carry credentials, in lower case. */
+export const credentials = new RegExp(`^(?:${secretive})`)
+
 /** Places of a request, and no header that carries credentials: no run gets their values. */
 const placePattern = new RegExp(
-  "^(?:body(?:\\.[^.]+)*|query\\.[^.]+|method|headers\\.(?!(?:proxy-)?authorization$|cookie$|" +
-    ".*(?:signature|token|secret|api-?key|password))[a-z0-9_-]+)$",
+  `^(?:body(?:\\.[^.]+)*|query\\.[^.]+|method|headers\\.(?!${secretive})[a-z0-9_-]+)$`,
 )
 
 const placeForm =

@@ -25,6 +25,7 @@ import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
 import { InboundWebhooks } from "./InboundWebhooks.ts"
+import { WebhookTests } from "./WebhookTests.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Quarantine } from "./Quarantine.ts"
@@ -60,6 +61,7 @@ export type Engine =
   | Quarantine
   | Triggers
   | InboundWebhooks
+  | WebhookTests
   | RunEndTriggers
   | Runner
   | RunNotifier
@@ -101,7 +103,13 @@ export const layer: Layer.Layer<
   Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
 > = Layer.mergeAll(
   Layer.provideMerge(
-    Layer.mergeAll(Versions.layer, Triggers.layer, InboundWebhooks.layer, RunEndTriggers.layer),
+    Layer.mergeAll(
+      Versions.layer,
+      Triggers.layer,
+      InboundWebhooks.layer,
+      WebhookTests.layer,
+      RunEndTriggers.layer,
+    ),
     Layer.merge(Workflows.layer, Runs.layer),
   ),
   Signals.layer,

@@ -8,8 +8,6 @@
  */
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Digest } from "effect/crypto"
-import * as Hex from "effect/encoding/Hex"
-import { isWellFormed, secretOf } from "../domain/ApiKey.ts"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { TriggerId } from "../domain/Id.ts"
 import type { InboundWebhook, WebhookSettings } from "../domain/InboundWebhook.ts"
@@ -23,6 +21,7 @@ import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { Ids } from "./Ids.ts"
 import { knownVersion, takenWorkflow } from "./internal/TakenWorkflow.ts"
+import { atAddress, hashOf, newAddress } from "./internal/WebhookAddress.ts"
 import type { WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, withChange } from "./internal/WebhookForm.ts"
@@ -112,17 +111,6 @@ const servicesOf = Effect.all({
 })
 type Services = Effect.Success<typeof servicesOf>
 
-const encoder = new TextEncoder()
-
-/** The SHA-256 of a text, in hexadecimal. */
-const hashOf = ({ digest }: Services, text: string) =>
-  Effect.map(Effect.orDie(digest.digest(Digest.sha256, encoder.encode(text))), Hex.encode)
-
-const newAddress = Effect.fnUntraced(function* (services: Services) {
-  const token = secretOf(yield* services.ids.bytes(32), addressPrefix)
-  return { token: Redacted.make(token), addressHash: yield* hashOf(services, token) }
-})
-
 /** The secret of the webhook's check; `undefined`: the account has it no more, or it has none. */
 const secretFor = Effect.fnUntraced(function* (
   { secrets }: Services,
@@ -162,7 +150,7 @@ const create = (services: Services): InboundWebhooks["Service"]["create"] =>
     const settings = withChange(undefined, change)
     yield* check(services, accountId, workflowId, settings)
     const now = clock.currentTimeMillisUnsafe()
-    const { addressHash, token } = yield* newAddress(services)
+    const { addressHash, token } = yield* newAddress(services, addressPrefix)
     const webhook: InboundWebhook = {
       id: TriggerId.make(yield* ids.make("trigger")),
       accountId,
@@ -207,7 +195,7 @@ const update = (services: Services): InboundWebhooks["Service"]["update"] =>
 
 const readdress = (services: Services): InboundWebhooks["Service"]["readdress"] =>
   Effect.fn("InboundWebhooks.readdress")(function* (key) {
-    const { addressHash, token } = yield* newAddress(services)
+    const { addressHash, token } = yield* newAddress(services, addressPrefix)
     const webhook = yield* change(services, key, (each) => Effect.succeed({ ...each, addressHash }))
     return { webhook, token }
   })
@@ -248,7 +236,7 @@ const start = (services: Services): InboundWebhooks["Service"]["start"] =>
     if (told === undefined) {
       return { runId: (yield* runs.start(accountId, asked)).id, isReplay: false }
     }
-    const key = `webhook ${triggerId} ${yield* hashOf(services, told)}`
+    const key = `webhook ${triggerId} ${yield* hashOf(services.digest, told)}`
     return yield* runs.startOnce(accountId, asked, { key, bodyHash: "webhook" })
   })
 
@@ -257,11 +245,7 @@ const make = Effect.map(servicesOf, (services) =>
     create: create(services),
     update: update(services),
     readdress: readdress(services),
-    find: (token) => {
-      const text = Redacted.value(token)
-      if (!isWellFormed(text)) return Effect.succeed(Option.none())
-      return Effect.flatMap(hashOf(services, text), services.store.findByAddress)
-    },
+    find: (token) => atAddress(services.digest, token, services.store.findByAddress),
     verify: verify(services),
     start: start(services),
   }),

@@ -16,6 +16,7 @@ import type { InboundWebhook } from "../domain/InboundWebhook.ts"
 import type { RunEndTrigger } from "../domain/RunEndTrigger.ts"
 import type { Schedule, Trigger } from "../domain/Trigger.ts"
 import type { TriggerFacts } from "../domain/TriggerFacts.ts"
+import type { ReceivedRequest, WebhookTest } from "../domain/WebhookTest.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** A trigger of a workflow of an account. */
@@ -135,6 +136,31 @@ export class TriggerStore extends Context.Service<
      * triggers what became of them.
      */
     readonly finish: (ends: ReadonlyArray<FinishedEnd>) => Effect.Effect<void, StorageError>
+    /**
+     * Gives an inbound webhook a test address for so long, by the store's clock, and forgets what
+     * arrived at the one before. When it expires; none: there is no such webhook.
+     */
+    readonly beginTest: (
+      key: TriggerKey,
+      addressHash: string,
+      millis: number,
+    ) => Effect.Effect<Option.Option<Timestamp>, StorageError>
+    /** Takes it away, with what arrived there. False: there is no such webhook. */
+    readonly endTest: (key: TriggerKey) => Effect.Effect<boolean, StorageError>
+    /** The test of an inbound webhook, also one that has expired. None: no such webhook. */
+    readonly findTest: (key: TriggerKey) => Effect.Effect<Option.Option<WebhookTest>, StorageError>
+    /**
+     * The inbound webhook, of any account, whose test address has this hash; also one that is
+     * switched off or paused. None: there is none, or it has expired.
+     */
+    readonly findByTestAddress: (
+      addressHash: string,
+    ) => Effect.Effect<Option.Option<InboundWebhook>, StorageError>
+    /** Keeps a request of the test of a webhook, if it has one, with the last `keptRequests`. */
+    readonly noteRequest: (
+      id: TriggerId,
+      request: ReceivedRequest,
+    ) => Effect.Effect<void, StorageError>
     /** Pauses all triggers of an account, also those made later. Says since when they are. */
     readonly pause: (account: AccountId, at: Timestamp) => Effect.Effect<Timestamp, StorageError>
     /** Resumes them. */

@@ -9,6 +9,7 @@ import { Confirm } from "./Confirm.tsx"
 import { RemoveTrigger, TriggerActions, TriggerRuns } from "./TriggerCells.tsx"
 import { TriggerSwitch } from "./TriggerSwitch.tsx"
 import { WebhookForm } from "./WebhookForm.tsx"
+import { WebhookTestDialog } from "./WebhookTestDialog.tsx"
 
 /** What a request has to show, and by which secret. */
 const checkText = ({ verify }: InboundWebhook): string => {
@@ -26,7 +27,7 @@ const checkText = ({ verify }: InboundWebhook): string => {
 
 const respondTexts = { at_once: "At once", output: "With the output" } as const
 
-const words = { edit: "Edit", readdress: "New address", remove: "Remove" } as const
+const words = { edit: "Edit", test: "Test", readdress: "New address", remove: "Remove" } as const
 type Asked = keyof typeof words
 
 const Row = ({
@@ -112,6 +113,7 @@ export const WebhookTable = ({
       {asked?.what === "edit" && (
         <WebhookForm workflowId={id} known={asked.item} onMade={onAddress} onClose={close} />
       )}
+      {asked?.what === "test" && <WebhookTestDialog item={asked.item} onClose={close} />}
       {asked?.what === "readdress" && (
         <Confirm
           title="Make a new address?"

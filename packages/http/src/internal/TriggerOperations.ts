@@ -13,6 +13,7 @@ import { InboundWebhooks } from "@millrace/core/engine/InboundWebhooks"
 import { RunEndTriggers, unknownWatch } from "@millrace/core/engine/RunEndTriggers"
 import type { ShownSchedule } from "@millrace/core/engine/Triggers"
 import { InvalidTrigger, Triggers } from "@millrace/core/engine/Triggers"
+import { WebhookTests } from "@millrace/core/engine/WebhookTests"
 import { Effect, Redacted, Schema } from "effect"
 import { hookAddress, triggerAddress } from "../Addresses.ts"
 import * as Form from "../Form.ts"
@@ -93,6 +94,7 @@ export const make = Effect.gen(function* () {
   const triggers = yield* Triggers
   const webhooks = yield* InboundWebhooks
   const runEnds = yield* RunEndTriggers
+  const tests = yield* WebhookTests
   return {
     list: ({ account, params }) =>
       Effect.map(triggers.list(account, WorkflowId.make(params.id)), (items) => ({
@@ -137,6 +139,14 @@ export const make = Effect.gen(function* () {
       Effect.map(webhooks.readdress(keyOf(account, params)), (made) => ({
         value: addressedOf(made),
       })),
+    beginTest: ({ account, params }) =>
+      Effect.map(tests.begin(keyOf(account, params)), ({ token, ...test }) => ({
+        value: { ...test, path: hookAddress(Redacted.value(token)) },
+      })),
+    readTest: ({ account, params }) =>
+      Effect.map(tests.get(keyOf(account, params)), (value) => ({ value })),
+    endTest: ({ account, params }) =>
+      Effect.map(tests.end(keyOf(account, params)), (value) => ({ value })),
     remove: ({ account, params }) =>
       Effect.map(triggers.remove(keyOf(account, params)), (value) => ({ value })),
     paused: ({ account }) =>

@@ -3,17 +3,20 @@
  *
  * Guarantees: an address that is wrong and one that is switched off get the answer of every address
  * where there is nothing. Limits hold before anything of a body is read, and its signature is
- * checked before anything of it is parsed. Nothing of a request is logged. Leaves out: which values
- * a request brings, and starting runs.
+ * checked before anything of it is parsed. Nothing of a request is logged. What comes to a test
+ * address is judged in the same way, starts nothing, and is kept for the owner. Leaves out: which
+ * values a request brings, and starting runs.
  */
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
-import type { Json } from "@millrace/core/domain/Json"
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits, webhookWaitMillis } from "@millrace/core/domain/Limits"
+import { testPrefix } from "@millrace/core/domain/WebhookTest"
 import type { TextParts, WebhookBody, WebhookRequest } from "@millrace/core/engine/InboundWebhooks"
 import { InboundWebhooks, isFromNetworks } from "@millrace/core/engine/InboundWebhooks"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { Runs, type StartedOnce } from "@millrace/core/engine/Runs"
+import { WebhookTests } from "@millrace/core/engine/WebhookTests"
 import { Clock, Effect, Option, Redacted, Result } from "effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -21,6 +24,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Refusal } from "../Errors.ts"
 import {
   Compressed,
+  errorOf,
   InvalidRequest,
   NetworkRefused,
   UnknownMediaType,
@@ -85,6 +89,7 @@ const bodyOf = (
 
 const servicesOf = Effect.all({
   webhooks: InboundWebhooks,
+  tests: WebhookTests,
   runs: Runs,
   values: LargeValues,
   badTokens: FailedAuthLimiter,
@@ -93,13 +98,13 @@ const servicesOf = Effect.all({
 })
 type Services = Effect.Success<typeof servicesOf> & { readonly counts: MinuteCounts }
 
-/** The webhook of an address. A bad one counts as a bad token does. */
-const webhookAt = Effect.fnUntraced(function* (
-  { badTokens, webhooks }: Services,
+/** What is at an address. A bad one counts as a bad token does. */
+const known = Effect.fnUntraced(function* <A, E>(
+  { badTokens }: Services,
   request: Request,
-  token: string,
+  find: Effect.Effect<Option.Option<A>, E>,
 ) {
-  const found = yield* webhooks.find(Redacted.make(token))
+  const found = yield* find
   if (Option.isSome(found)) return found.value
   const retryAfterSeconds = yield* badTokens.count(request)
   if (retryAfterSeconds === undefined) return yield* new UnknownRoute()
@@ -129,8 +134,15 @@ const checkHead = Effect.fnUntraced(function* (
 const noFields =
   "body: expected an object or a form; say with `into` which field another body goes to"
 
-/** Judges a request, and starts its run. */
-const started = Effect.fnUntraced(function* (
+/** A request whose sender has shown who it is, and whose body was not read yet. */
+interface Proven {
+  readonly sent: WebhookRequest
+  readonly bytes: ArrayBuffer
+  readonly kind: Kind
+}
+
+/** Judges a request by its head, and by the signature of its bytes. */
+const proven = Effect.fnUntraced(function* (
   services: Services,
   webhook: InboundWebhook,
   request: Request,
@@ -143,9 +155,27 @@ const started = Effect.fnUntraced(function* (
   const query = partsOf(queryOf(request))
   const sent: WebhookRequest = { method, headers, query, body: new Uint8Array(bytes) }
   if (!(yield* webhooks.verify(webhook, sent))) return yield* new SenderRefused()
-  const body = yield* Effect.fromResult(bodyOf(bytes, kind, query, limits))
-  const run = yield* webhooks.start(webhook, sent, body)
-  return run ?? (yield* new InvalidRequest({ message: noFields }))
+  return { bytes, kind, sent } satisfies Proven
+})
+
+/** The body of a request, for `use`, which has nothing where the body has no fields. */
+const withBody = Effect.fnUntraced(function* <A, E>(
+  { limits }: Services,
+  { bytes, kind, sent }: Proven,
+  use: (sent: WebhookRequest, body: WebhookBody) => Effect.Effect<A | undefined, E>,
+) {
+  const body = yield* Effect.fromResult(bodyOf(bytes, kind, sent.query, limits))
+  return (yield* use(sent, body)) ?? (yield* new InvalidRequest({ message: noFields }))
+})
+
+/** Judges a request, and starts its run. */
+const started = Effect.fnUntraced(function* (
+  services: Services,
+  webhook: InboundWebhook,
+  request: Request,
+) {
+  const came = yield* proven(services, webhook, request)
+  return yield* withBody(services, came, (...given) => services.webhooks.start(webhook, ...given))
 })
 
 const unfinished = "The run did not complete"
@@ -166,7 +196,8 @@ const outputOf = Effect.fnUntraced(function* (
 })
 
 const answer = Effect.fnUntraced(function* (services: Services, request: Request, token: string) {
-  const webhook = yield* webhookAt(services, request, token)
+  const found = services.webhooks.find(Redacted.make(token))
+  const webhook = yield* known(services, request, found)
   const run = yield* started(services, webhook, request)
   const output = webhook.respond === "output" ? yield* outputOf(services, webhook, run) : undefined
   const { body, status } = output ?? { status: 202, body: { runId: run.runId } }
@@ -174,16 +205,64 @@ const answer = Effect.fnUntraced(function* (services: Services, request: Request
   return HttpServerResponse.jsonUnsafe(body, { status, headers })
 })
 
+/** What becomes of a request, and the bytes of a sender that has shown who it is. */
+interface Judged {
+  readonly judged: Effect.Effect<JsonObject, Refusal>
+  readonly body: Uint8Array | undefined
+}
+
+/** What came of a request at a test address: values, or a refusal. The owner can read it. */
+const noted = Effect.fnUntraced(function* (
+  { tests }: Services,
+  webhook: InboundWebhook,
+  request: Request,
+  { body, judged }: Judged,
+) {
+  const result = yield* Effect.result(judged)
+  const { headers, method } = request
+  const arrived = { headers, method, query: queryOf(request), body }
+  if (Result.isSuccess(result)) {
+    yield* tests.note(webhook, arrived, { values: result.success })
+    return
+  }
+  const { failure } = result
+  // Who sends too much does not make the store write too much.
+  if (failure._tag !== "WebhookLimited" && failure._tag !== "StorageError") {
+    yield* tests.note(webhook, arrived, { refused: errorOf(failure).message })
+  }
+  return yield* failure
+})
+
+/** Judges a request at a test address as it would be judged at the other one; starts nothing. */
+const answerTest = Effect.fnUntraced(function* (
+  services: Services,
+  request: Request,
+  token: string,
+) {
+  const { tests } = services
+  const webhook = yield* known(services, request, tests.find(Redacted.make(token)))
+  const head = yield* Effect.result(proven(services, webhook, request))
+  const judged: Judged = Result.isFailure(head)
+    ? { judged: Effect.fail(head.failure), body: undefined }
+    : {
+        judged: withBody(services, head.success, (...given) => tests.valuesOf(webhook, ...given)),
+        body: head.success.sent.body,
+      }
+  yield* noted(services, webhook, request, judged)
+  return HttpServerResponse.jsonUnsafe({ test: true }, { status: 202 })
+})
+
 /** The route of all addresses of inbound webhooks. */
 export const layer = HttpRouter.use((router) =>
   Effect.gen(function* () {
-    const known = yield* servicesOf
-    const { badTokenSources, requestsPerWebhook } = known.limits
-    const services = { ...known, counts: new MinuteCounts(requestsPerWebhook, badTokenSources) }
+    const all = yield* servicesOf
+    const { badTokenSources, requestsPerWebhook } = all.limits
+    const services = { ...all, counts: new MinuteCounts(requestsPerWebhook, badTokenSources) }
     const route = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { params } = yield* HttpRouter.RouteContext
-      return yield* answer(services, request, params["token"] ?? "")
+      const { token = "" } = params
+      return yield* (token.startsWith(testPrefix) ? answerTest : answer)(services, request, token)
     })
     const refused = (refusal: Refusal) =>
       refuse(refusal._tag === "InsufficientCredits" ? withoutBalance(refusal) : refusal)

@@ -6,7 +6,7 @@
  * looks at every trigger.
  */
 import type { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
-import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
+import { keptRequests, triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
 import type { Run } from "@millrace/core/domain/Run"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
@@ -14,6 +14,7 @@ import { follows, isFollowed } from "@millrace/core/domain/RunEndTrigger"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import { factsOf } from "@millrace/core/domain/TriggerFacts"
+import type { ReceivedRequest, WebhookTest } from "@millrace/core/domain/WebhookTest"
 import type {
   ClaimedEnd,
   ClaimedTriggers,
@@ -28,6 +29,12 @@ import { Context, Effect, Layer } from "effect"
 import type { Drawings } from "./StoredWorkflows.ts"
 import { StoredWorkflows } from "./StoredWorkflows.ts"
 import { compare } from "./Timeline.ts"
+
+/** The test address of a webhook. */
+interface Address {
+  readonly addressHash: string
+  readonly expiresAt: Timestamp
+}
 
 /** An end that waits, and when it may be claimed. */
 interface WaitingEnd extends Omit<ClaimedEnd, "trigger"> {
@@ -56,6 +63,7 @@ export class Triggers {
   readonly #all = new Map<TriggerId, Trigger>()
   readonly #ends = new Map<string, WaitingEnd>()
   readonly #pauses = new Map<AccountId, TriggerPause>()
+  readonly #tests = new Map<TriggerId, Address & Pick<WebhookTest, "requests">>()
   readonly #workflows: Drawings
 
   constructor(workflows: Drawings) {
@@ -111,8 +119,36 @@ export class Triggers {
     )
   }
 
+  /** Gives a webhook a test address, or takes it away. False: there is no such webhook. */
+  setTest(key: TriggerKey, test: Address | undefined): boolean {
+    if (this.find(key)?.type !== "webhook") return false
+    if (test === undefined) this.#tests.delete(key.id)
+    else this.#tests.set(key.id, { ...test, requests: [] })
+    return true
+  }
+
+  findTest(key: TriggerKey): WebhookTest | undefined {
+    if (this.find(key)?.type !== "webhook") return undefined
+    const { expiresAt = null, requests = [] } = this.#tests.get(key.id) ?? {}
+    return { expiresAt, requests }
+  }
+
+  findByTestAddress(addressHash: string, now: Timestamp): InboundWebhook | undefined {
+    return this.#living().find((each): each is InboundWebhook => {
+      const test = this.#tests.get(each.id)
+      return test?.addressHash === addressHash && test.expiresAt > now
+    })
+  }
+
+  noteRequest(id: TriggerId, request: ReceivedRequest): void {
+    const test = this.#tests.get(id)
+    if (test === undefined) return
+    this.#tests.set(id, { ...test, requests: [request, ...test.requests].slice(0, keptRequests) })
+  }
+
   remove(key: TriggerKey): boolean {
     if (this.find(key) === undefined) return false
+    this.#tests.delete(key.id)
     this.#forgetEnds(key.id)
     return this.#all.delete(key.id)
   }
@@ -206,7 +242,9 @@ export class Triggers {
   /** The triggers whose workflows are there. The others are forgotten. */
   #living(): ReadonlyArray<Trigger> {
     for (const trigger of this.#all.values()) {
-      if (!this.#hasWorkflows(trigger)) this.#all.delete(trigger.id)
+      if (this.#hasWorkflows(trigger)) continue
+      this.#all.delete(trigger.id)
+      this.#tests.delete(trigger.id)
     }
     return [...this.#all.values()]
   }

@@ -34,6 +34,20 @@ const make = Effect.gen(function* () {
     advance: (given) =>
       Effect.map(Clock.currentTimeMillis, (now) => given.forEach((each) => advance(each, now))),
     finish: (ends) => Effect.sync(() => ends.forEach((end) => triggers.finish(end))),
+    beginTest: (key, addressHash, millis) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const expiresAt = now + millis
+        return triggers.setTest(key, { addressHash, expiresAt })
+          ? Option.some(expiresAt)
+          : Option.none()
+      }),
+    endTest: (key) => Effect.sync(() => triggers.setTest(key, undefined)),
+    findTest: (key) => Effect.sync(() => Option.fromUndefinedOr(triggers.findTest(key))),
+    findByTestAddress: (addressHash) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.fromUndefinedOr(triggers.findByTestAddress(addressHash, now)),
+      ),
+    noteRequest: (id, request) => Effect.sync(() => triggers.noteRequest(id, request)),
     pause: (account, at) => Effect.sync(() => triggers.pause(account, at)),
     resume: (account, at) => Effect.sync(() => triggers.resume(account, at)),
     pausedAt: (account) => Effect.sync(() => triggers.pausedAt(account)),

@@ -25,6 +25,7 @@ import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
 import * as TriggerPauses from "./TriggerPauses.ts"
 import * as WaitingEnds from "./WaitingEnds.ts"
+import * as WebhookTests from "./WebhookTests.ts"
 
 type Own = Pick<
   InboundWebhook,
@@ -157,6 +158,9 @@ const findStatement = `SELECT ${triggerObject} AS value FROM triggers t WHERE ${
 const addressStatement = `SELECT ${triggerObject} AS value FROM triggers t
   WHERE t.address_hash = $1 AND t.enabled AND ${TriggerPauses.isNotPaused("t.account_id")}`
 
+const testAddressStatement = `SELECT ${triggerObject} AS value FROM triggers t
+  WHERE ${WebhookTests.hasAddress}`
+
 const listStatement = `SELECT ${triggerObject} AS value FROM triggers t
   WHERE t.workflow_id = $1 AND ${Rows.isOf("t.account_id", "$2")} ORDER BY t.created_at, t.id`
 
@@ -236,6 +240,7 @@ const isThere = Effect.map(Option.isSome<string>)
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
+  const tests = WebhookTests.make(sql)
   return databasePort<TriggerStore["Service"]>("TriggerStore", {
     insert: (trigger) => sql.withTransaction(insert(sql, trigger)),
     replace: (trigger) => {
@@ -269,6 +274,15 @@ const make = Effect.gen(function* () {
         }),
       ),
     advance: (given) => Effect.asVoid(advance(sql, given)),
+    beginTest: (key, addressHash, millis) => tests.begin(keyOf(key), addressHash, millis),
+    endTest: (key) => tests.end(keyOf(key)),
+    findTest: (key) => tests.find(keyOf(key)),
+    findByTestAddress: (addressHash) =>
+      Effect.map(
+        optional<Row>(sql, testAddressStatement, [addressHash]),
+        Option.map((row) => triggerOf(row) as InboundWebhook),
+      ),
+    noteRequest: tests.noteRequest,
     ...TriggerPauses.make(sql),
     finish: (given) =>
       Effect.asVoid(sql.unsafe(WaitingEnds.finish, Rows.parameters(WaitingEnds.finished, given))),

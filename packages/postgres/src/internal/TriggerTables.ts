@@ -67,6 +67,21 @@ export const triggerPauses: ReadonlyArray<string> = [
   )`,
 ]
 
+/** A webhook has one test at most, and the requests that arrived at its test address. */
+export const webhookTests: ReadonlyArray<string> = [
+  `CREATE TABLE webhook_tests (
+    trigger_id ${id} PRIMARY KEY REFERENCES triggers (id) ON DELETE CASCADE,
+    address_hash ${id} NOT NULL UNIQUE,
+    expires_at int8 NOT NULL
+  )`,
+  `CREATE TABLE webhook_requests (
+    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    trigger_id ${id} NOT NULL REFERENCES webhook_tests (trigger_id) ON DELETE CASCADE,
+    request json NOT NULL
+  )`,
+  `CREATE INDEX webhook_requests_of_test ON webhook_requests (trigger_id, number)`,
+]
+
 /**
  * A trigger that follows the runs of another workflow, and the ends that wait for such triggers. An
  * end has no foreign key: the statement that ends a run must not fail because a trigger has just

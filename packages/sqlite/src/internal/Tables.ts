@@ -394,6 +394,21 @@ CREATE TABLE trigger_pauses (
 ) STRICT;
 `
 
+// A webhook has one test at most, and the requests that arrived at its test address.
+const webhookTests = `
+CREATE TABLE webhook_tests (
+  trigger_id TEXT PRIMARY KEY REFERENCES triggers (id) ON DELETE CASCADE,
+  address_hash TEXT NOT NULL UNIQUE,
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE webhook_requests (
+  number INTEGER PRIMARY KEY,
+  trigger_id TEXT NOT NULL REFERENCES webhook_tests (trigger_id) ON DELETE CASCADE,
+  request TEXT NOT NULL
+) STRICT;
+CREATE INDEX webhook_requests_of_test ON webhook_requests (trigger_id, number);
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -418,6 +433,7 @@ export const versions: ReadonlyArray<string> = [
   workflowVersions,
   concurrencyKeys,
   triggerPauses,
+  webhookTests,
 ]
 
 /**

@@ -26,6 +26,7 @@ import * as RunEnds from "./RunEnds.ts"
 import * as TriggerPauses from "./TriggerPauses.ts"
 import type { Row } from "./TriggerRows.ts"
 import { columns, textOf, triggerOf, triggerWith } from "./TriggerRows.ts"
+import * as WebhookTests from "./WebhookTests.ts"
 import * as Workflows from "./WorkflowRows.ts"
 
 const dueAtOf = (trigger: Trigger) => (trigger.type === "schedule" ? trigger.dueAt : null)
@@ -176,7 +177,8 @@ const finish = (db: Connection, end: FinishedEnd): void => {
 const make = (db: Connection): TriggerStore["Service"] => {
   const change = <A>(method: string, step: (now: Timestamp) => A) =>
     db.write(`TriggerStore.${method}`, step)
-  const read = <A>(method: string, step: () => A) => db.read(`TriggerStore.${method}`, step)
+  const read = <A>(method: string, step: (now: Timestamp) => A) =>
+    db.read(`TriggerStore.${method}`, step)
   return TriggerStore.of({
     insert: (trigger) =>
       Effect.flatMap(
@@ -198,6 +200,29 @@ const make = (db: Connection): TriggerStore["Service"] => {
     list: (account, workflowId) => read("list", () => list(db, account, workflowId)),
     claimDue: (given) => change("claimDue", (now) => claim(db, given, now)),
     advance: (given) => change("advance", (now) => given.forEach((each) => advance(db, each, now))),
+    beginTest: (key, addressHash, millis) =>
+      change("beginTest", (now) => {
+        if (find(db, key)?.type !== "webhook") return Option.none()
+        WebhookTests.begin(db, key.id, addressHash, now + millis)
+        return Option.some(now + millis)
+      }),
+    endTest: (key) =>
+      change("endTest", () => {
+        if (find(db, key)?.type !== "webhook") return false
+        WebhookTests.end(db, key.id)
+        return true
+      }),
+    findTest: (key) =>
+      read("findTest", () =>
+        find(db, key)?.type === "webhook"
+          ? Option.some(WebhookTests.find(db, key.id))
+          : Option.none(),
+      ),
+    findByTestAddress: (addressHash) =>
+      read("findByTestAddress", (now) =>
+        Option.fromUndefinedOr(WebhookTests.findByAddress(db, addressHash, now)),
+      ),
+    noteRequest: (id, request) => change("noteRequest", () => WebhookTests.note(db, id, request)),
     pause: (account, at) => change("pause", () => TriggerPauses.pause(db, account, at)),
     resume: (account, at) => change("resume", () => TriggerPauses.resume(db, account, at)),
     pausedAt: (account) => read("pausedAt", () => TriggerPauses.pausedAt(db, account)),

@@ -81,3 +81,16 @@ export const webhookWaitMillis = 30_000
 
 /** Runs that follow each other's ends by triggers at most, so that no cycle goes on for ever. */
 export const runsInSequence = 10
+
+/** How long the test address of an inbound webhook answers. */
+export const webhookTestMillis = 3_600_000
+
+/** Requests that are kept of a test of an inbound webhook. */
+export const keptRequests = 20
+
+/** Bytes that are kept of the body of such a request. */
+export const keptRequestLength = 8_192
+
+/** Headers that are kept of it, and characters of each. */
+export const keptRequestHeaders = 50
+export const keptRequestHeaderLength = 512
