@@ -17,11 +17,16 @@ const environment = { limits: defaultLimits, random: () => 0.5 }
 const first = (
   run: PlayedRun,
   now: number,
-  more: { run?: Partial<Run>; messages?: ReadonlyArray<Message>; graph?: Compiled } = {},
+  more: {
+    run?: Partial<Run>
+    messages?: ReadonlyArray<Message>
+    graph?: Compiled
+    isDraining?: boolean
+  } = {},
 ) => {
-  const { graph = Result.succeed(run.graph), messages } = more
+  const { graph = Result.succeed(run.graph), isDraining = false, messages } = more
   const record = { ...run.stored, run: { ...run.stored.run, ...more.run } }
-  return prepare(record, graph, { ...environment, now }, messages)
+  return prepare(record, graph, { ...environment, now }, { messages, isDraining: () => isDraining })
 }
 
 const died: Loss = { runner: RunnerId.make("exe_dead"), lostAt: 1, nodes: [0], cause: "died" }
@@ -44,6 +49,14 @@ describe("the first step of a new owner", () => {
     assert.strictEqual(step.commit.run.error, `The run was given up: ${story}`)
     const again = first(run, 9, { run: { losses: losses(lossesPerRun - 1) } })
     assert.deepStrictEqual(run.names(again.first.started), ["a#2"])
+  })
+
+  it("starts nothing in a process that stops", () => {
+    const run = begun(chain("a").nodes)
+    const { first: step, progress } = first(run, 9, { isDraining: true })
+    assert.deepStrictEqual([step.started, step.commit.run.active], [[], []])
+    assert.strictEqual(progress?.run.status, "RUNNING")
+    assert.deepStrictEqual(run.names(first(run, 9).first.started), ["a#2"])
   })
 
   it("gives up a run whose graph cannot be executed here, with every reason", () => {

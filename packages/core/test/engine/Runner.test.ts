@@ -359,7 +359,7 @@ describe("FirstStep.takeUp under two owners", () => {
       yield* store.heartbeat(newer, 3_600_000)
       yield* store.takeOver(account, id, newer)
       yield* gates.open("two")
-      const error = yield* Effect.flip(takeUp(stale)).pipe(
+      const error = yield* Effect.flip(takeUp(stale, () => false)).pipe(
         Effect.provide(Layer.provideMerge(GraphCache.layer, NodeTypes.layer(...types))),
         Effect.provide(RunNotifier.layer),
       )

@@ -22,7 +22,7 @@ import { commitStep, readInbox } from "./Commit.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Environment, RunState } from "./RunState.ts"
 import { heldBy, reachedBy, resume } from "./RunState.ts"
-import type { Signal, Step } from "./Step.ts"
+import type { Signal, Step, StepOptions } from "./Step.ts"
 import { decideStep } from "./Step.ts"
 
 /** A run that has nothing to do for longer than this is parked until it is due. */
@@ -82,12 +82,19 @@ const reserving = (record: RunRecord, step: Step, environment: Environment): Ste
   }
 }
 
+/** A run that is taken up. */
+interface TakenUp {
+  /** Its inbox. */
+  readonly messages?: ReadonlyArray<Message> | undefined
+  readonly isDraining?: StepOptions["isDraining"] | undefined
+}
+
 /** Decides the first step. */
 export const prepare = (
   record: RunRecord,
   graph: Compiled,
   environment: Environment,
-  messages: ReadonlyArray<Message> = [],
+  { isDraining = () => false, messages = [] }: TakenUp = {},
 ): Prepared => {
   const { losses, startAt, startedAt } = record.run
   const isLater = startAt !== null && startedAt === null
@@ -104,7 +111,7 @@ export const prepare = (
   }
   const progress = resume(record, graph.success, environment, messages)
   const signals = inherited(progress, environment)
-  const options = { isDraining: () => false, parkAfterMillis }
+  const options = { isDraining, parkAfterMillis }
   const first = decideStep(progress, signals, environment.now, options)
   return { progress, first: isLater ? reserving(record, first, environment) : first }
 }
@@ -122,8 +129,9 @@ export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* ()
 /** Decides and stores the first step of a run that was claimed. */
 export const takeUp: (
   record: RunRecord,
+  isDraining: StepOptions["isDraining"],
 ) => Effect.Effect<Prepared, StaleRun, RunStore | RunNotifier | GraphCache> = Effect.fnUntraced(
-  function* (record) {
+  function* (record, isDraining) {
     const graphs = yield* GraphCache
     const store = yield* RunStore
     const environment = yield* environmentOf
@@ -131,7 +139,8 @@ export const takeUp: (
     const graph = graphs.compile(record.definition, inputOverrides)
     const held = heldBy(record.run)
     const inbox = messages === 0 ? [] : yield* readInbox(store, { runId: id, after: 0, held })
-    const prepared = prepare(record, graph, environment, inbox)
+    // To read the inbox may have taken as long as the store was away.
+    const prepared = prepare(record, graph, environment, { messages: inbox, isDraining })
     const first = yield* commitStep(store, prepared.first)
     // The progress is that of a step which is not the one that was stored if the run was given up.
     const isGivenUp = prepared.progress?.run !== first.commit.run

@@ -115,6 +115,7 @@ export class RunScheduler {
   #isScheduled = false
   #isPassing = false
   #isDraining = false
+  readonly #drains = () => this.#isDraining
   readonly #onEmpty = new Set<() => void>()
   readonly #ended = new EndedRuns()
 
@@ -175,7 +176,7 @@ export class RunScheduler {
   /** Executes a run that was claimed. */
   takeOver(record: RunRecord): void {
     const live = this.#add(record.run)
-    this.#await(live, takeUp(record), (prepared) => this.#enter(live, prepared))
+    this.#await(live, takeUp(record, this.#drains), (prepared) => this.#enter(live, prepared))
   }
 
   /** Ends executions at once. Their handlers are interrupted; the runs stay as they are stored. */
@@ -303,7 +304,7 @@ export class RunScheduler {
     live.isDue = false
     const now = this.#now()
     const { compute, progress } = execution
-    const options = { isDraining: () => this.#isDraining, parkAfterMillis, compute }
+    const options = { isDraining: this.#drains, parkAfterMillis, compute }
     const decided = decideStep(progress, signals, now, options)
     const commit = commitStep(this.#store, clearing(decided, this.handlers))
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))
