@@ -43,7 +43,14 @@ export const bodyPorts = Schema.optionalKey(
 /** A node type. */
 export const NodeType = object("NodeType", {
   key: Schema.String.annotate({ description: "What a node's `type` says." }),
-  version: Schema.Int,
+  version: Schema.Int.annotate({
+    description:
+      "The versions of a type stand next to each other, the oldest first. A node has the one " +
+      "that its `data.version` names, and else the oldest.",
+  }),
+  deprecated: Schema.NullOr(Schema.String).annotate({
+    description: "What to use in its place, perhaps empty; null: it may be added.",
+  }),
   name: Schema.String,
   description: Schema.String,
   category: Schema.String,

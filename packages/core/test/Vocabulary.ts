@@ -19,13 +19,13 @@ export const known: ReadonlyArray<string> = `
   conflict connect connectable connection console constant content context control controls cookie
   copied copy cost count covers crash create credentials credit cron cross css csv curl current
   cursor custom cycle cycles damaged dashboard data database day deadline dearest decide decision
-  declaration deepest default define delay delegation delegations deliver delivering depth derived
-  describe description destination detail dev dialog diamond difference digest direct direction
-  discrepancy disk distributed docs doctor document domain down drawing drawn due duplicated durably
-  duration dynamic each earlier edit editable edited editing editor effect element email empty
-  encode encoded end endpoint engine english ensure environment equality error estimate evaluate
-  evaluated evaluation evaluator event every everywhere example exceeded exception exchange
-  executable execute execution executor exit expected explain exported exposure expression
+  declaration deepest default define delay delegation delegations deliver delivering deprecated
+  depth derived describe description destination detail dev dialog diamond difference digest direct
+  direction discrepancy disk distributed docs doctor document domain down drawing drawn due
+  duplicated durably duration dynamic each earlier edit editable edited editing editor effect
+  element email empty encode encoded end endpoint engine english ensure environment equality error
+  estimate evaluate evaluated evaluation evaluator event every everywhere example exceeded exception
+  exchange executable execute execution executor exit expected explain exported exposure expression
   expressions extend facts fail failure fair far fault fetch field file fill filler filter find
   finish first fits fixed flag flags fold folded folder follow followed follower followers for
   forbidden foreign forget form format found fragment frame frames free freeze from frozen full

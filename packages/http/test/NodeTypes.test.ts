@@ -21,6 +21,7 @@ layer(Harness.layer)("node types", (it) => {
         assert.deepStrictEqual(body.items[0], {
           key: "echo",
           version: 1,
+          deprecated: null,
           name: "Echo",
           description: "Hands its input on.",
           category: "data",

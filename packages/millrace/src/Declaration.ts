@@ -94,8 +94,16 @@ export interface NodeOptions<
 > {
   /** The `type` of nodes of this type. */
   readonly type: T
-  /** From 1. Raise it if a change alters what existing nodes do. */
+  /**
+   * From 1. Raise it if a change alters what existing nodes do; an engine may have the versions
+   * beside each other, and a node that names none has the oldest.
+   */
   readonly version?: number
+  /**
+   * Nobody should add nodes of it any more: true, or a sentence that says what to use in its place.
+   * Nodes that are drawn go on as ever.
+   */
+  readonly deprecated?: boolean | string
   /** A title for people. */
   readonly title?: string
   /** What it does, for people. */

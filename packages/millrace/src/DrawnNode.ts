@@ -261,7 +261,7 @@ export interface NodeData extends NodePlacing {
   readonly label?: string
   /** True: the node does nothing, and passes `input` to `output`. */
   readonly disabled?: boolean
-  /** The run is refused if the node's type has another version. */
+  /** The version of its type; the oldest one by default. A run is refused if there is none. */
   readonly version?: number
   /** How often it is tried; in the place of what its type says, else once. */
   readonly retry?: NodeRetry

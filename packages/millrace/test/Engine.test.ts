@@ -20,7 +20,7 @@ describe("createEngine", () => {
 
   it("rejects with one sentence when two node types have one key", async () => {
     expect((await refusal(createEngine({ nodes: [nothing, nothing] }))).message).toBe(
-      'Two node types have the key "nothing"',
+      'Two node types have the key "nothing" and the version 1',
     )
   })
 

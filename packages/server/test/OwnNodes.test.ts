@@ -50,7 +50,7 @@ const shouting = (expression: string, type = "text.shout"): string => `
 const plain = (...keys: ReadonlyArray<string>): string => `
   const typed = (key) => ({
     "~millrace/NodeType": 1,
-    type: { key, portsOf: () => ({ inputs: new Map(), outputs: new Map() }) },
+    type: { key, version: 1, portsOf: () => ({ inputs: new Map(), outputs: new Map() }) },
   })
   export default ${JSON.stringify(keys)}.map(typed)
 `
@@ -278,7 +278,7 @@ describe.concurrent("millrace serve --nodes", () => {
         'the key of its node type "text.shout" is taken by ./nodes/index.js',
     )
     expect(await refusalOf(plain("text.shout", "text.shout"))).toBe(
-      `${refused}it exports two node types with the key "text.shout"`,
+      `${refused}it exports two node types with the key "text.shout" and the version 1`,
     )
   })
 })

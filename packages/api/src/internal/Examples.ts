@@ -98,6 +98,7 @@ const runDetail = {
 const nodeType = {
   key: "constant",
   version: 1,
+  deprecated: null,
   name: "Constant",
   description: "Hands on the value it was given.",
   category: "data",

@@ -6,7 +6,7 @@ import type { MicroCredits } from "./Credits.ts"
 import { isAmount } from "./Credits.ts"
 import type { Json, JsonObject } from "./Json.ts"
 import type { TypePolicy } from "./NodePolicy.ts"
-import type { NodeSettings } from "./Workflow.ts"
+import { type Node, type NodeSettings, settingsOf } from "./Workflow.ts"
 
 /** The port an edge means when its `sourceHandle` is absent or empty. */
 export const defaultOutput = "output"
@@ -136,6 +136,10 @@ export interface NodeType {
   readonly key: string
   /** From 1. It rises if a change alters what existing nodes do. */
   readonly version: number
+  /** The later versions that are registered beside this one, the oldest first. */
+  readonly newer?: ReadonlyArray<NodeType>
+  /** Why nobody should add nodes of it: what to use in its place. Empty: nothing is said. */
+  readonly deprecated?: string
   /** A title for people. */
   readonly name: string
   readonly description: string
@@ -219,5 +223,23 @@ export const estimateOf = (
   }
 }
 
-/** The node types that a process knows, by key, in the order of registration. */
+/** The node types that a process knows, by key: of each the oldest version. */
 export type NodeTypesByKey = ReadonlyMap<string, NodeType>
+
+/** All versions of a type of {@link NodeTypesByKey}, the oldest first. */
+export const versionsOf = (type: NodeType): ReadonlyArray<NodeType> =>
+  type.newer === undefined ? [type] : [type, ...type.newer]
+
+/**
+ * The type of a node: in the version that it names. The oldest one if it names none, because it may
+ * have been drawn before there was another; and if there is no such version, which a start refuses.
+ */
+export const typeOfNode = (types: NodeTypesByKey, node: Node): NodeType | undefined => {
+  const oldest = types.get(node.type)
+  if (oldest?.newer === undefined) return oldest
+  const { version } = settingsOf(node)
+  return oldest.newer.find((each) => each.version === version) ?? oldest
+}
+
+/** The version that a new node of a type names: the latest, if there are several. */
+export const versionOfNew = (type: NodeType): number | undefined => type.newer?.at(-1)?.version

@@ -115,7 +115,7 @@ const readPrice = (value: unknown): Result.Result<ModePrice, string> => {
 /** The prices of one type's modes. */
 const readModes = (
   place: string,
-  { modes }: NodeType,
+  modes: ReadonlyArray<string>,
   given: Readonly<Record<string, unknown>>,
   problems: Array<string>,
 ): TypePrice => {
@@ -133,7 +133,7 @@ const readModes = (
 
 /**
  * Reads prices in credits, by the keys of these node types: a number, an expression over a node's
- * literals, or an object with one of them for each mode.
+ * literals, or an object with one of them for each mode. A price is that of all versions of a type.
  */
 export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): ReadPrices => {
   if (!isObject(given)) {
@@ -144,15 +144,16 @@ export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): Read
   const read: Array<[string, TypePrice]> = []
   for (const [key, value] of Object.entries(given)) {
     const place = `[${quoted(key)}]`
-    const type = types.find((each) => each.key === key)
-    if (type === undefined) {
+    const versions = types.filter((each) => each.key === key)
+    const modes = [...new Set(versions.flatMap((each) => each.modes))]
+    if (versions.length === 0) {
       problems.push(`${place}: there is no such node type${nearestHint(key, keys)}`)
     } else if (isObject(value)) {
-      read.push([key, readModes(place, type, value, problems)])
+      read.push([key, readModes(place, modes, value, problems)])
     } else {
       const price = readPrice(value)
       if (Result.isFailure(price)) {
-        const orModes = type.modes.length === 0 ? "" : ", or an object with one for each mode"
+        const orModes = modes.length === 0 ? "" : ", or an object with one for each mode"
         problems.push(`${place}: ${price.failure}${typeof value === "string" ? "" : orModes}`)
       } else read.push([key, price.success])
     }

@@ -51,7 +51,10 @@ export interface DynamicPorts {
 /** A declaration of a node type. Only `key`, `inputs`, `outputs` and `run` are required. */
 export interface Declaration<I extends PortFields, O extends PortFields, M extends string, R> {
   readonly key: string
+  /** 1 by default. An engine may have several versions of a type; see {@link NodeType}. */
   readonly version?: number
+  /** Nobody should add nodes of it: true, or what to use in its place. */
+  readonly deprecated?: boolean | string
   readonly name?: string
   readonly description?: string
   readonly category?: string
@@ -256,6 +259,16 @@ const noneSpecial: Special = {
   scripts: {},
 }
 
+/** What a declaration says of its end. */
+export const deprecatedOf = ({
+  deprecated = false,
+}: {
+  readonly deprecated?: boolean | string
+}): Pick<NodeType, "deprecated"> => {
+  if (deprecated === false) return {}
+  return { deprecated: deprecated === true ? "" : deprecated }
+}
+
 const describeType = <I extends PortFields, O extends PortFields, M extends string, R>(
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
@@ -273,6 +286,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
   return {
     key,
     version: declaration.version ?? 1,
+    ...deprecatedOf(declaration),
     name: declaration.name ?? key,
     description: declaration.description ?? "",
     category: declaration.category ?? "other",

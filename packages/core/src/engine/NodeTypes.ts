@@ -1,5 +1,5 @@
 /**
- * The node types that this process can execute, by key.
+ * The node types that this process can execute, by key. A type may have several versions.
  *
  * Guarantees: the type of {@link NodeTypes.layer} has the services that handlers require, so a
  * missing service is a compile error, not a failed run. If the types are replaced, a run goes on
@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import type { JsonObject } from "../domain/Json.ts"
-import type { NodeType, NodeTypesByKey } from "../domain/NodeType.ts"
+import { type NodeType, type NodeTypesByKey, versionsOf } from "../domain/NodeType.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode, NodeError } from "./CurrentNode.ts"
 import { nodeLogger } from "./internal/NodeLog.ts"
@@ -60,7 +60,7 @@ export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[numbe
 /** Node types that can be replaced while an engine runs. Mutable. */
 export class NodeTypeSet<E extends Executable<unknown>> {
   #types: NodeTypesByKey = new Map()
-  #byKey: ReadonlyMap<string, Executable<unknown>> = new Map()
+  #byName: ReadonlyMap<string, Executable<unknown>> = new Map()
   /** Runs that go on with a replaced type still find its handler here. */
   readonly #executables = new WeakMap<NodeType, Executable<unknown>>()
 
@@ -73,22 +73,47 @@ export class NodeTypeSet<E extends Executable<unknown>> {
     return this.#types
   }
 
-  /** The executable of a type that is, or was, in this set; else the one with its key. */
+  /** The executable of a type that is, or was, in this set; else the one of its key and version. */
   readonly executable = (type: NodeType): Executable<unknown> =>
-    this.#executables.get(type) ?? this.#byKey.get(type.key)!
+    this.#executables.get(type) ?? this.#byName.get(nameOf(type))!
 
-  /** Runs that are compiled from now on have these types. Two of them with one key are a defect. */
+  /**
+   * Runs that are compiled from now on have these types. Two of them with one key are a
+   * defect, unless they are versions of one origin.
+   */
   replace(executables: ReadonlyArray<E>): void {
-    const byKey = new Map<string, Executable<unknown>>()
+    const byName = new Map<string, Executable<unknown>>()
+    const origins = new Map<string, string | undefined>()
     for (const executable of executables) {
-      const { key } = executable.type
-      if (byKey.has(key)) throw new Error(`Two node types have the key "${key}"`)
-      byKey.set(key, executable)
-      this.#executables.set(executable.type, executable)
+      const { key, origin } = executable.type
+      const name = nameOf(executable.type)
+      const isOther = origins.has(key) && origins.get(key) !== origin
+      if (byName.has(name) || isOther) {
+        throw new Error(`Two node types have the key ${isOther ? `"${key}"` : name}`)
+      }
+      byName.set(name, executable)
+      origins.set(key, origin)
     }
-    this.#byKey = byKey
-    this.#types = new Map(executables.map(({ type }) => [type.key, type]))
+    this.#byName = byName
+    this.#types = oldestOf(executables.map(({ type }) => type))
+    for (const oldest of this.#types.values()) {
+      for (const type of versionsOf(oldest)) {
+        this.#executables.set(type, byName.get(nameOf(type))!)
+      }
+    }
   }
+}
+
+const nameOf = ({ key, version }: NodeType): string => `"${key}" and the version ${version}`
+
+/** The oldest version of each type, with the others beside it; keys in the order of these types. */
+const oldestOf = (types: ReadonlyArray<NodeType>): NodeTypesByKey => {
+  const byKey = Map.groupBy(types, ({ key }) => key)
+  const oldest = [...byKey].map(([key, versions]) => {
+    const [first, ...newer] = versions.toSorted((a, b) => a.version - b.version)
+    return [key, newer.length === 0 ? first! : { ...first!, newer }] as const
+  })
+  return new Map(oldest)
 }
 
 export class NodeTypes extends Context.Service<
@@ -104,7 +129,7 @@ export class NodeTypes extends Context.Service<
 >()("@millrace/core/engine/NodeTypes") {
   /**
    * Registers node types. Their handlers run in the context in which this layer is built. Two types
-   * with the same key are a defect.
+   * with the same key are a defect, unless they are versions of one origin.
    */
   static readonly layer = <const T extends ReadonlyArray<Executable<unknown>>>(
     ...types: T

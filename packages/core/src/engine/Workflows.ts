@@ -12,7 +12,8 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import { CurrentLimits, workflowNameLength } from "../domain/Limits.ts"
 import { nearestHint } from "../domain/Nearest.ts"
-import type { NodeType, Ports } from "../domain/NodeType.ts"
+import type { NodeType, NodeTypesByKey, Ports } from "../domain/NodeType.ts"
+import { typeOfNode, versionOfNew } from "../domain/NodeType.ts"
 import { firstOf, plain } from "../domain/Quote.ts"
 import type { CalledWorkflows } from "../domain/Run.ts"
 import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
@@ -122,15 +123,20 @@ const freeId = (nodes: ReadonlyArray<Node>, nodeType: string): string => {
 }
 
 /** The node to add, with its place on the canvas. Its type and ports are not checked here. */
-const drawNode = (nodes: ReadonlyArray<Node>, wanted: NewNode): Node => ({
-  id: freeId(nodes, wanted.nodeType),
-  type: wanted.nodeType,
-  position: place(nodes, wanted),
-  data: {
-    ...(wanted.inputs === undefined ? {} : { inputs: wanted.inputs }),
-    ...(wanted.mode === undefined ? {} : { mode: wanted.mode }),
-  },
-})
+const drawNode = (nodes: ReadonlyArray<Node>, wanted: NewNode, types: NodeTypesByKey): Node => {
+  const type = types.get(wanted.nodeType)
+  const version = type === undefined ? undefined : versionOfNew(type)
+  return {
+    id: freeId(nodes, wanted.nodeType),
+    type: wanted.nodeType,
+    position: place(nodes, wanted),
+    data: {
+      ...(wanted.inputs === undefined ? {} : { inputs: wanted.inputs }),
+      ...(wanted.mode === undefined ? {} : { mode: wanted.mode }),
+      ...(version === undefined ? {} : { version }),
+    },
+  }
+}
 
 /** The ports of a node that is added; an edge to come may bring what they require. */
 const portsOfNew = (type: NodeType, node: Node, around: CalledPorts): Ports =>
@@ -238,7 +244,7 @@ const calledByNew = Effect.fnUntraced(function* (
   account: AccountId,
   wanted: NewNode,
 ): Effect.fn.Return<CalledWorkflows, StorageError> {
-  const [call] = callsIn([drawNode([], wanted)], {}, types.all())
+  const [call] = callsIn([drawNode([], wanted, types.all())], {}, types.all())
   if (call === undefined || !isWorkflowId(call.workflowId)) return {}
   const found = yield* store.findCurrent(account, call.workflowId)
   return Option.isNone(found) ? {} : { [call.workflowId]: frozenOf(found.value) }
@@ -252,13 +258,13 @@ const decideAddition =
   ): Decide<AddedNode, InvalidGraph> =>
   (stored, environment) => {
     const known = types.all()
-    const type = known.get(wanted.nodeType)
+    const node = drawNode(stored.nodes, wanted, known)
+    const type = typeOfNode(known, node)
     if (type === undefined) {
       const hint = nearestHint(wanted.nodeType, known.keys())
       const problems = [`nodeType: there is no such type${hint}`]
       return Result.fail(new InvalidGraph({ problems }))
     }
-    const node = drawNode(stored.nodes, wanted)
     const ports = portsOfNew(type, node, { types: known, workflows })
     const problems = problemsOfNew(type, node, ports)
     if (problems.length > 0) return Result.fail(new InvalidGraph({ problems }))

@@ -8,7 +8,7 @@
  */
 import { Result } from "effect"
 import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
-import type { NodeTypesByKey } from "../domain/NodeType.ts"
+import { type NodeTypesByKey, typeOfNode } from "../domain/NodeType.ts"
 import { quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
@@ -149,7 +149,7 @@ const edgesOfNotes = (
   { types }: Pick<PlanOptions, "types">,
 ): ReadonlySet<Edge> => {
   const notes = new Set(
-    nodes.filter(({ type }) => types.get(type)?.role === "note").map(({ id }) => id),
+    nodes.filter((node) => typeOfNode(types, node)?.role === "note").map(({ id }) => id),
   )
   const isOfNote = ({ source, target }: Edge) => notes.has(source) || notes.has(target)
   return new Set(notes.size === 0 ? [] : edges.filter(isOfNote))

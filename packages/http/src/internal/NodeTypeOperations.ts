@@ -3,7 +3,7 @@
  */
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
-import { estimateOf, withError } from "@millrace/core/domain/NodeType"
+import { estimateOf, versionsOf, withError } from "@millrace/core/domain/NodeType"
 import type { Prices } from "@millrace/core/domain/Prices"
 import { CurrentPrices, priceOf } from "@millrace/core/domain/Prices"
 import { settingsOf } from "@millrace/core/domain/Workflow"
@@ -21,11 +21,13 @@ const describe =
       const chosen = { ...settings, mode }
       return estimateOf(type, chosen, priceOf(prices, type, chosen)) ?? null
     }
-    const { category, description, docs = null, effects, example = null, icon = null, key } = type
+    const { category, deprecated = null, description, docs = null, effects } = type
+    const { example = null, icon = null, key } = type
     const { modes, name, origin = "application", version } = type
     return {
       key,
       version,
+      deprecated,
       name,
       description,
       category,
@@ -48,11 +50,12 @@ export const make = Effect.gen(function* () {
   const { all } = yield* NodeTypes
   const priced = describe((yield* CurrentPrices)?.prices)
   let types = all()
-  let items = Array.from(types.values(), priced)
+  const itemsOf = () => [...types.values()].flatMap(versionsOf).map(priced)
+  let items = itemsOf()
   const list = Effect.sync(() => {
     if (types !== all()) {
       types = all()
-      items = Array.from(types.values(), priced)
+      items = itemsOf()
     }
     return { value: { items } }
   })

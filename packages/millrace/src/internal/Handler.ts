@@ -12,7 +12,7 @@ import type { NodeType, Ports } from "@millrace/core/domain/NodeType"
 import type { TypePolicy } from "@millrace/core/domain/NodePolicy"
 import { problemsOfType } from "@millrace/core/domain/NodePolicy"
 import * as Core from "@millrace/core/engine/CurrentNode"
-import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
+import { deprecatedOf, sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
 import { isModule, onThread } from "@millrace/host/Blocking"
@@ -206,6 +206,7 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
   return {
     key: type,
     version: options.version ?? 1,
+    ...deprecatedOf(options),
     name: options.title ?? type,
     description: options.description ?? "",
     category: options.category ?? "other",
@@ -244,6 +245,10 @@ const checkOfDeclaration = fields({
   version: expected(
     "a whole number from 1",
     (given) => Number.isSafeInteger(given) && Number(given) >= 1,
+  ),
+  deprecated: expected(
+    "true, false or a text",
+    (given) => typeof given === "boolean" || typeof given === "string",
   ),
   title: text,
   description: text,

@@ -18,6 +18,7 @@ import type {
 import { canConnect, edgeBetween, portsIn } from "../model/editing/Connecting.ts"
 import { freeId } from "../model/editing/ElementId.ts"
 import { countedFrom, placedIn, placesOn } from "../model/editing/internal/Parents.ts"
+import { dataOfNew } from "../model/internal/NodeVersions.ts"
 import { columnWidth, freePlace } from "./NodePlacing.ts"
 import type { PortEnd } from "./CanvasContext.ts"
 import { endsOf } from "./Joining.ts"
@@ -139,7 +140,8 @@ interface Added {
 /** A node of a type at its place, with its edge. */
 export const addedNode = (options: AddingOptions, type: NodeTypeItem, wanted: Wanted): Added => {
   const { contentHeightOf, document, nodeTypes } = options
-  const draft = { id: freeId(document, type.key), type: type.key, data: {} }
+  const data = dataOfNew(nodeTypes, type)
+  const draft = { id: freeId(document, type.key), type: type.key, data }
   const alone = { nodes: [{ ...draft, position: { x: 0, y: 0 } }], edges: [] }
   const box = layoutOf(alone, nodeTypes, { contentHeightOf, hasEmptyBodies: true }).boxes[0]!
   // A request node lies in no loop.

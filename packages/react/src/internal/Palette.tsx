@@ -10,6 +10,7 @@ import { X } from "lucide-react"
 import type { KeyboardEvent } from "react"
 import { useEffect, useId, useMemo, useRef, useState } from "react"
 import { searchedTypes } from "./PaletteSearch.ts"
+import { offeredTypes } from "../model/internal/NodeVersions.ts"
 import type { NodeViews } from "../NodeViews.ts"
 import { TypeIcon } from "./Icons.tsx"
 import styles from "./Palette.module.css"
@@ -86,7 +87,7 @@ const useSearch = ({ hasRequest, nodeTypes, onChoose, onClose }: PaletteProps) =
   const [text, setText] = useState("")
   const [at, setAt] = useState(0)
   const found = useMemo(() => {
-    const types = searchedTypes(nodeTypes, text)
+    const types = searchedTypes(offeredTypes(nodeTypes), text)
     const [first, ...others] = types
     // What cannot be added is the last thing that somebody looks for.
     return hasRequest && text === "" && first?.key === "request" ? [...others, first] : types

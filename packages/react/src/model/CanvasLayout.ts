@@ -11,6 +11,7 @@ import { boxWidth, headHeight, portHeight } from "./CanvasBox.ts"
 import { framedBy, inputsOf } from "./editing/Document.ts"
 import type { LoopBodies } from "./editing/internal/LoopBodies.ts"
 import { loopBodiesOf } from "./editing/internal/LoopBodies.ts"
+import { typesOf } from "./internal/NodeVersions.ts"
 import { placesOn } from "./editing/internal/Parents.ts"
 
 /** A drawing to show: a workflow, the definition of a run, or a draft. */
@@ -194,7 +195,7 @@ const noHeight = () => 0
 interface Drawn extends Required<Omit<LayoutOptions, "expanded">> {
   readonly expanded: ReadonlySet<string> | undefined
   readonly nodeTypes: ReadonlyArray<NodeTypeItem>
-  readonly types: ReadonlyMap<string, NodeTypeItem>
+  readonly typeOfNode: (node: CanvasNode) => NodeTypeItem | undefined
   readonly told: ReadonlyMap<string, RunDefinition["ports"][number]>
   readonly frames: ReadonlyMap<string, ReadonlyArray<string> | undefined>
   readonly bodies: LoopBodies
@@ -229,7 +230,7 @@ const drawnOf = (
     expanded: undefined,
     ...options,
     nodeTypes,
-    types: new Map(nodeTypes.map((type) => [type.key, type])),
+    typeOfNode: typesOf(nodeTypes),
     told: new Map(ports?.map((each) => [each.nodeId, each])),
     frames: new Map(nodes.map((node) => [node.id, framedBy(node)])),
     bodies,
@@ -246,21 +247,21 @@ const workflowInput = "workflowId"
 
 /** The box of a loop as a frame, where nodes lie in it, or may be put there. */
 const withBody = (box: CanvasBox, node: CanvasNode, drawn: Drawn): CanvasBox => {
-  const { bodies, counts, hasEmptyBodies, inner, types } = drawn
+  const { bodies, counts, hasEmptyBodies, inner, typeOfNode } = drawn
   const { contentHeight, height, id, x, y } = box
   const count = counts.get(id) ?? 0
   const callsWorkflow =
     Object.hasOwn(inputsOf(node as never), workflowInput) ||
     drawn.ins.get(id)?.includes(workflowInput) === true
   if (!bodies.isLoop(id) || (count === 0 && (!hasEmptyBodies || callsWorkflow))) return box
-  const ports = portsOf(types.get(node.type)?.bodyPorts ?? [], inner.get(id) ?? [])
+  const ports = portsOf(typeOfNode(node)?.bodyPorts ?? [], inner.get(id) ?? [])
   return { ...box, body: { ports, count, top: height - contentHeight, origin: { x, y } } }
 }
 
 const boxOf = (node: CanvasNode, drawn: Drawn): CanvasBox => {
   const { contentHeightOf, expanded, frames, ins, nodeTypes, outs, pinned, states } = drawn
   const { data, id, type } = node
-  const known = drawn.types.get(type)
+  const known = drawn.typeOfNode(node)
   const { disabled, label, onError } = recordOf(data)
   const note = noteOf(type, data)
   // A frame around frames would have no end.

@@ -9,7 +9,7 @@
 import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
-import type { NodeTypesByKey } from "../../domain/NodeType.ts"
+import { type NodeTypesByKey, typeOfNode } from "../../domain/NodeType.ts"
 import { refusedRunsKnown } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
@@ -42,7 +42,7 @@ class Refusals {
 /** The first type of a run that this process does not know, in the version that was drawn. */
 const unknownType = ({ definition }: RunRecord, types: NodeTypesByKey) =>
   definition.nodes.find((node) => {
-    const type = types.get(node.type)
+    const type = typeOfNode(types, node)
     const { version } = settingsOf(node)
     return type === undefined || (version !== undefined && version !== type.version)
   })?.type

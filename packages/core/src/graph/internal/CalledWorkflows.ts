@@ -6,6 +6,7 @@
  */
 import { approvalType } from "../../domain/Approval.ts"
 import type { InputPort, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"
+import { typeOfNode } from "../../domain/NodeType.ts"
 import type { CalledWorkflow, CalledWorkflows, InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
@@ -34,7 +35,7 @@ export const callsIn = (
   types: NodeTypesByKey,
 ): ReadonlyArray<Call> =>
   nodes.flatMap((node) => {
-    const type = types.get(node.type)
+    const type = typeOfNode(types, node)
     if (type?.calls === undefined) return []
     const { disabled, inputs: drawn } = settingsOf(node)
     const given = Object.hasOwn(overrides, node.id) ? overrides[node.id] : undefined

@@ -6,7 +6,7 @@
  * body executes, which `Body` has.
  */
 import { childDepth } from "../../domain/Limits.ts"
-import type { NodeTypesByKey } from "../../domain/NodeType.ts"
+import { type NodeTypesByKey, typeOfNode } from "../../domain/NodeType.ts"
 import { plain, quoted } from "../../domain/Quote.ts"
 import type { Node } from "../../domain/Workflow.ts"
 import { parentOf } from "../../domain/Workflow.ts"
@@ -73,7 +73,7 @@ const loopsOf = (
     problems.push(problemOfNode(nodes[index]!.id, "its parentId names itself"))
     parents[index] = -1
   }
-  const isLoop = nodes.map(({ type }) => types.get(type)?.body !== undefined)
+  const isLoop = nodes.map((node) => typeOfNode(types, node)?.body !== undefined)
   const known = new Int32Array(nodes.length).fill(-2)
   for (const start of nodes.keys()) {
     const path: Array<number> = []

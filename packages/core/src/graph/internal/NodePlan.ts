@@ -13,7 +13,13 @@ import type {
   Ports,
   TakenSignals,
 } from "../../domain/NodeType.ts"
-import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
+import {
+  defaultInput,
+  defaultOutput,
+  errorOutput,
+  typeOfNode,
+  versionsOf,
+} from "../../domain/NodeType.ts"
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
 import { nearestHint, hintOf } from "../../domain/Nearest.ts"
@@ -269,7 +275,7 @@ const typeOf = (
 ): NodeType | undefined => {
   const refuse = (reason: string) => problems.push(problemOfNode(node.id, reason))
   const key = quoted(node.type)
-  const type = types.get(node.type)
+  const type = typeOfNode(types, node)
   if (type === undefined) {
     const near = problems.length < problemsShown ? nearestHint(node.type, types.keys()) : ""
     const own = "; a type of your own has to be among the nodes of the engine or server"
@@ -277,7 +283,8 @@ const typeOf = (
     return undefined
   }
   if (version !== undefined && version !== type.version) {
-    refuse(`unknown version ${version} of type ${key}; it has ${type.version}`)
+    const known = versionsOf(types.get(node.type)!).map((each) => each.version)
+    refuse(`unknown version ${version} of type ${key}; it has ${known.join(", ")}`)
   }
   if (mode !== undefined && !type.modes.includes(mode)) {
     refuse(`unknown mode ${quoted(mode)} of type ${key}; ${hintAt(mode, type.modes, problems)}`)

@@ -5,7 +5,7 @@
  * run.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../domain/Json.ts"
-import type { NodeTypesByKey } from "../../domain/NodeType.ts"
+import { type NodeTypesByKey, typeOfNode } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
@@ -52,7 +52,7 @@ export const requestIn = (
   types: NodeTypesByKey,
 ): NodeSettings | undefined =>
   nodes
-    .filter(({ type }) => types.get(type)?.role === "request")
+    .filter((node) => typeOfNode(types, node)?.role === "request")
     .map(settingsOf)
     .find(({ disabled }) => !disabled)
 

@@ -20,6 +20,7 @@ import {
   unfinishedOf,
 } from "../../model/editing/internal/NodeInputs.ts"
 import type { FieldPlace, PlacedProblem } from "../../model/editing/PlacedProblems.ts"
+import { typeOf } from "../../model/internal/NodeVersions.ts"
 import { TypeIcon } from "../Icons.tsx"
 import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
@@ -204,7 +205,7 @@ const NodeForm = (props: Shown) => {
   const { validation } = props
   const isPinned = pinned !== undefined && Object.hasOwn(pinned.pins, node.id)
   const [triedId, setTriedId] = useState<string>()
-  const type = nodeTypes.find(({ key }) => key === node.type)
+  const type = typeOf(nodeTypes, node)
   const problems = useMemo(
     () => props.problems.filter(({ nodeId }) => nodeId === node.id),
     [props.problems, node.id],

@@ -13,6 +13,7 @@ import { loopBodiesOf } from "../../model/editing/internal/LoopBodies.ts"
 import type { KnownValues, NameScope } from "../../model/editing/internal/NameCompletion.ts"
 import { nodeIdOf } from "../../model/editing/internal/NameCompletion.ts"
 import { labelOf } from "../../model/editing/internal/NodeInputs.ts"
+import { typeOf } from "../../model/internal/NodeVersions.ts"
 import { useSurroundings } from "../Surroundings.ts"
 import type { NameSource } from "./NameInput.tsx"
 
@@ -58,7 +59,7 @@ const outputsSeenBy = ({ document, node, nodeTypes, portsOf }: Named): NameScope
   return (nodeId) => {
     if (!loops.includes(nodeId)) return portsOf(nodeId)?.outputPorts ?? []
     const loop = document.nodes.find(({ id }) => id === nodeId)
-    return nodeTypes.find(({ key }) => key === loop?.type)?.bodyPorts ?? []
+    return (loop === undefined ? undefined : typeOf(nodeTypes, loop))?.bodyPorts ?? []
   }
 }
 

@@ -1,10 +1,11 @@
 /**
- * What a node is, above its inputs: its name, its mode, and whether it is disabled.
+ * What a node is, above its inputs: its name, its mode, its version, and whether it is disabled.
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { useId, useMemo } from "react"
 import type { DocumentNode } from "../../model/editing/Document.ts"
 import { dataOf } from "../../model/editing/Document.ts"
+import { versionsOf } from "../../model/internal/NodeVersions.ts"
 import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
 import { InputField } from "./InputField.tsx"
@@ -19,6 +20,43 @@ interface NodeFactsProps {
 
 const nothing: ReadonlyArray<never> = []
 const noUnfinished = undefined
+
+/** The version of its type, where there are several; and whether the type is out of use. */
+const VersionField = ({ edited, node, type }: NodeFactsProps) => {
+  const { messages } = useSurroundings()
+  const id = useId()
+  const { nodeTypes, onCommand, readOnly } = edited
+  const versions = versionsOf(nodeTypes, node.type)
+  const set = (value: number) =>
+    onCommand({ type: "setData", nodeId: node.id, key: "version", value })
+  if (type === undefined) return null
+  const isLatest = type === versions.at(-1)
+  return (
+    <>
+      {versions.length < 2 ? null : (
+        <div className={styles.field} data-field="version">
+          <label htmlFor={id}>{messages.nodeVersion}</label>
+          <select
+            disabled={readOnly}
+            id={id}
+            onChange={({ target }) => set(Number(target.value))}
+            value={type.version}
+          >
+            {versions.map(({ version }) => (
+              <option key={version}>{version}</option>
+            ))}
+          </select>
+          {isLatest ? null : <p className={theme.muted}>{messages.olderVersion}</p>}
+        </div>
+      )}
+      {(type.deprecated ?? null) === null ? null : (
+        <p className={theme.muted}>
+          {messages.deprecatedType} {type.deprecated}
+        </p>
+      )}
+    </>
+  )
+}
 
 /** Name, mode, and whether it is disabled. */
 export const NodeFacts = ({ edited, node, type }: NodeFactsProps) => {
@@ -70,6 +108,7 @@ export const NodeFacts = ({ edited, node, type }: NodeFactsProps) => {
           </select>
         </div>
       )}
+      <VersionField edited={edited} node={node} type={type} />
       <label className={styles.check}>
         <input
           checked={disabled === true}

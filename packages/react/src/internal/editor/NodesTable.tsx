@@ -27,6 +27,7 @@ import { labelOf } from "../../model/editing/internal/NodeInputs.ts"
 import { nodesInOrder } from "../../model/editing/internal/NodeOrder.ts"
 import type { PlacedProblem } from "../../model/editing/PlacedProblems.ts"
 import { problemsByNode } from "../../model/editing/PlacedProblems.ts"
+import { dataOfNew, offeredTypes, typeOf } from "../../model/internal/NodeVersions.ts"
 import { TypeIcon } from "../Icons.tsx"
 import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
@@ -54,11 +55,16 @@ export interface NodesTableProps {
 const width = 360
 
 /** Right of all others, so that it covers none. */
-const newNode = (document: WorkflowDocument, type: NodeTypeItem): DocumentNode => {
+const newNode = (
+  document: WorkflowDocument,
+  type: NodeTypeItem,
+  nodeTypes: ReadonlyArray<NodeTypeItem>,
+): DocumentNode => {
   const { nodes } = document
   const x = nodes.reduce((most, { position }) => Math.max(most, position.x), 40 - width) + width
   const y = nodes.reduce((least, { position }) => Math.min(least, position.y), 40)
-  return { id: freeId(document, type.key), type: type.key, position: { x, y }, data: {} }
+  const data = dataOfNew(nodeTypes, type)
+  return { id: freeId(document, type.key), type: type.key, position: { x, y }, data }
 }
 
 const AddForm = ({
@@ -71,8 +77,9 @@ const AddForm = ({
   const { messages } = useSurroundings()
   const id = useId()
   const [key, setKey] = useState("")
-  const type = nodeTypes.find((each) => each.key === key)
-  const groups = useMemo(() => [...Map.groupBy(nodeTypes, ({ category }) => category)], [nodeTypes])
+  const offered = useMemo(() => offeredTypes(nodeTypes), [nodeTypes])
+  const type = offered.find((each) => each.key === key)
+  const groups = useMemo(() => [...Map.groupBy(offered, ({ category }) => category)], [offered])
   return (
     <form
       className={styles.adding}
@@ -116,7 +123,7 @@ interface TitleProps {
 /** Drawn again only when its own node has changed. */
 const Title = memo(({ ins, isOpen, node, nodeTypes, onToggle, outs, problems }: TitleProps) => {
   const { messages } = useSurroundings()
-  const type = nodeTypes.find(({ key }) => key === node.type)
+  const type = typeOf(nodeTypes, node)
   const label = labelOf(node, nodeTypes)
   const count = problems?.length ?? 0
   const warnings = problems?.filter(({ isWarning }) => isWarning).length ?? 0
@@ -204,7 +211,7 @@ const useActions = (props: NodesTableProps, order: ReadonlyArray<DocumentNode>) 
     list,
     said,
     remove,
-    add: (type: NodeTypeItem) => add([newNode(document, type)]),
+    add: (type: NodeTypeItem) => add([newNode(document, type, nodeTypes)]),
     duplicate: (node: DocumentNode) =>
       add(duplicated(document, { nodeIds: new Set([node.id]) }).nodes),
   }

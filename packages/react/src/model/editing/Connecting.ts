@@ -10,6 +10,7 @@ import type { LoopEdgeRefusal, LoopBodies, LoopPorts } from "./internal/LoopBodi
 import { loopEdgeRefusal, loopBodies, orderOf } from "./internal/LoopBodies.ts"
 import type { DocumentEdge, WorkflowDocument } from "./Document.ts"
 import { dataOf, sourcePortOf, targetPortOf } from "./Document.ts"
+import { typesOf } from "../internal/NodeVersions.ts"
 import { typesOfSchema } from "./internal/SchemaTypes.ts"
 
 /** The ports of a node. */
@@ -56,10 +57,13 @@ export const portsIn = (
   nodeTypes: ReadonlyArray<NodeTypeItem>,
   validation?: Pick<WorkflowValidation, "nodes">,
 ): PortsOfNode => {
-  const types = new Map(nodeTypes.map((type) => [type.key, type]))
+  const typeOfNode = typesOf(nodeTypes)
   const told = new Map(validation?.nodes.map((node) => [node.nodeId, node]))
   const nodes = new Map(document.nodes.map((node) => [node.id, node]))
-  return (nodeId) => told.get(nodeId) ?? types.get(nodes.get(nodeId)?.type ?? "")
+  return (nodeId) => {
+    const node = nodes.get(nodeId)
+    return told.get(nodeId) ?? (node === undefined ? undefined : typeOfNode(node))
+  }
 }
 
 const errorOutput = "error"

@@ -96,12 +96,14 @@ export const load = Effect.fnUntraced(function* (
     const imported = yield* importOf(address)
     files.push(...imported.files)
     for (const executable of yield* typesOf(address, imported)) {
-      const { key } = executable.type
+      const { key, version } = executable.type
       const owner = owners.get(key)
-      if (owner === name) {
-        return yield* refuse(name, `it exports two node types with the key "${key}"`)
+      const isSame = ({ type }: ModuleType) => type.key === key && type.version === version
+      if (owner === name && types.some(isSame)) {
+        const what = `the key "${key}" and the version ${version}`
+        return yield* refuse(name, `it exports two node types with ${what}`)
       }
-      if (owner !== undefined) {
+      if (owner !== undefined && owner !== name) {
         return yield* refuse(name, `the key of its node type "${key}" is taken by ${owner}`)
       }
       const problem = problemOfType(executable.type)

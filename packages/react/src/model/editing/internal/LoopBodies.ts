@@ -8,6 +8,7 @@
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import type { WithParent } from "./Parents.ts"
 import { allParents, parentsOf } from "./Parents.ts"
+import { type TypedNode, typesOf } from "../../internal/NodeVersions.ts"
 
 /** The loops of a drawing. */
 export interface LoopBodies {
@@ -27,13 +28,12 @@ export const loopBodies = (
 
 /** The same, of nodes whose types are known. */
 export const loopBodiesOf = (
-  nodes: ReadonlyArray<WithParent & { readonly type: string }>,
-  nodeTypes: ReadonlyArray<Pick<NodeTypeItem, "key" | "bodyPorts">>,
+  nodes: ReadonlyArray<WithParent & TypedNode>,
+  nodeTypes: ReadonlyArray<Pick<NodeTypeItem, "key" | "version" | "bodyPorts">>,
 ): LoopBodies => {
-  const types = new Set(
-    nodeTypes.flatMap(({ bodyPorts, key }) => (bodyPorts === undefined ? [] : [key])),
-  )
-  const loops = new Set(nodes.flatMap(({ id, type }) => (types.has(type) ? [id] : [])))
+  const typeOfNode = typesOf(nodeTypes)
+  const isLoop = (node: TypedNode) => typeOfNode(node)?.bodyPorts !== undefined
+  const loops = new Set(nodes.filter(isLoop).map(({ id }) => id))
   return loopBodies(nodes, (nodeId) => loops.has(nodeId))
 }
 

@@ -9,6 +9,7 @@ import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import type { PortLists } from "../Connecting.ts"
 import type { DocumentEdge, DocumentNode, WorkflowDocument } from "../Document.ts"
 import { dataOf, inputsOf, isRecord, own, targetPortOf } from "../Document.ts"
+import { typeOf } from "../../internal/NodeVersions.ts"
 import type { Field, Typed } from "./Fields.ts"
 
 /** One input. */
@@ -128,5 +129,5 @@ export const labelOf = (
 ): string => {
   const { label } = dataOf(node)
   if (typeof label === "string" && label.trim() !== "") return label
-  return nodeTypes.find(({ key }) => key === node.type)?.name ?? node.type
+  return typeOf(nodeTypes, node)?.name ?? node.type
 }
