@@ -15,6 +15,11 @@ import { refusal } from "./Sample.ts"
 const secret = "It's a Secret to Everybody!"
 const signed = { type: "hmac", secret: "KEY", header: "x-signature" } as const
 
+const fields = [
+  { name: "order", type: "number" },
+  { name: "text", type: "string", required: false },
+]
+
 let engine: Engine
 let origin: string
 let workflowId: string
@@ -25,9 +30,7 @@ beforeAll(async () => {
   const server = createServer(toNodeHandler(engine.fetch)).listen(0, "127.0.0.1")
   await once(server, "listening")
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const drawn = engine
-    .workflow("Hook")
-    .node("in", "request", { fields: [{ name: "order", type: "number" }] })
+  const drawn = engine.workflow("Hook").node("in", "request", { fields })
   workflowId = (await engine.workflows.create(drawn)).id
   return async () => {
     server.closeAllConnections()
@@ -101,6 +104,12 @@ describe("A test address", () => {
     expect(await runs()).toEqual([])
   })
 
+  it("keeps no values that are large", async () => {
+    const { requests, send } = await tested({ into: { order: "query.page", text: "body" } })
+    expect((await send(JSON.stringify("x".repeat(20_000))))[0]).toBe(202)
+    expect(await requests()).toMatchObject([{ values: null, refused: null }])
+  })
+
   it("works while the webhook is switched off, and after its address has changed", async () => {
     const { made, requests, send } = await tested({ enabled: false })
     const body = '{ "order": 7 }'
@@ -128,18 +137,21 @@ describe("A test address", () => {
   })
 
   it("keeps a bounded part of a request, and refuses a flood without keeping it", async () => {
-    const { requests, send } = await tested({ into: { order: "query.page" } })
+    const { made, requests, send } = await tested({ into: { order: "query.page" } })
     const long = JSON.stringify({ text: "x".repeat(20_000) })
     await send(long, { "x-long": "y".repeat(2_000) })
     const [request] = await requests()
     expect(request!.body).toBe(long.slice(0, 8_192))
     expect(request!.headers["x-long"]).toBe("y".repeat(512))
+    expect(request).toMatchObject({ values: {}, refused: null })
     const statuses = []
     for (let n = 0; n < 35; n++) statuses.push((await send(`{ "n": ${n} }`))[0])
     expect(statuses.filter((status) => status === 429)).toHaveLength(6)
     const kept = await requests()
     expect(kept).toHaveLength(20)
     expect(kept[0]!.body).toBe('{ "n": 28 }')
+    // The other address has its own room.
+    expect((await send('{ "order": 1 }', {}, made.path))[0]).toBe(202)
   })
 
   it("is for webhooks only, and expires after an hour", async () => {

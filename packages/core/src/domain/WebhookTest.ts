@@ -21,13 +21,13 @@ export const notKept = "(not kept)"
 export const ReceivedRequest = Schema.Struct({
   at: Timestamp,
   method: Schema.String,
-  /** What is behind the question mark of its address. */
+  /** The beginning of what is behind the question mark of its address. */
   query: Schema.String,
   /** By names in lower case. Of those that carry credentials only the name is there. */
   headers: Schema.Record(Schema.String, Schema.String),
   /** The beginning of its body; `null` if it was refused before its body was trusted. */
   body: Schema.NullOr(Schema.String),
-  /** The values that its run would have got; `null` if it was refused. */
+  /** The values that its run would have got; `null` if it was refused, or they are large. */
   values: Schema.NullOr(JsonObject),
   /** Why it would have started no run, in one sentence; `null` if it would have. */
   refused: Schema.NullOr(Schema.String),
@@ -59,3 +59,7 @@ export const keptHeaders = (
 /** The beginning of a body, as text. */
 export const keptBody = (bytes: Uint8Array): string =>
   new TextDecoder().decode(bytes.subarray(0, keptRequestLength))
+
+/** Values that are not too large to be kept. */
+export const keptValues = (values: JsonObject): JsonObject | null =>
+  JSON.stringify(values).length <= keptRequestLength ? values : null

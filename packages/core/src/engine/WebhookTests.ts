@@ -8,10 +8,10 @@ import { Clock, Context, Effect, Layer, Option, type Redacted } from "effect"
 import { Digest } from "effect/crypto"
 import type { InboundWebhook } from "../domain/InboundWebhook.ts"
 import type { JsonObject } from "../domain/Json.ts"
-import { handlerMessageLength, webhookTestMillis } from "../domain/Limits.ts"
+import { handlerMessageLength, keptRequestLength, webhookTestMillis } from "../domain/Limits.ts"
 import { firstOf } from "../domain/Quote.ts"
 import type { ReceivedRequest, WebhookTest } from "../domain/WebhookTest.ts"
-import { keptBody, keptHeaders, testPrefix } from "../domain/WebhookTest.ts"
+import { keptBody, keptHeaders, keptValues, testPrefix } from "../domain/WebhookTest.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
@@ -140,10 +140,10 @@ const make = Effect.map(servicesOf, (services) => {
       const request: ReceivedRequest = {
         at: clock.currentTimeMillisUnsafe(),
         method,
-        query,
+        query: query.slice(0, keptRequestLength),
         headers: keptHeaders(headers),
         body: body === undefined ? null : keptBody(body),
-        values: isRefused ? null : result.values,
+        values: isRefused ? null : keptValues(result.values),
         refused: isRefused ? firstOf(result.refused, handlerMessageLength) : null,
       }
       return store.noteRequest(id, request)

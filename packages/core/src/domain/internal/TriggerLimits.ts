@@ -88,7 +88,7 @@ export const webhookTestMillis = 3_600_000
 /** Requests that are kept of a test of an inbound webhook. */
 export const keptRequests = 20
 
-/** Bytes that are kept of the body of such a request. */
+/** Bytes that are kept of the body of such a request; characters of its query and its values. */
 export const keptRequestLength = 8_192
 
 /** Headers that are kept of it, and characters of each. */
