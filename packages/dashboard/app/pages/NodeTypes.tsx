@@ -22,6 +22,9 @@ const Type = ({ type }: { readonly type: NodeTypeItem }) => (
       {type.name} <code>{type.key}</code>
     </h2>
     <p>{type.description}</p>
+    {type.deprecated !== null && (
+      <p className="quiet">Not offered for new nodes. {type.deprecated}</p>
+    )}
     <dl className="facts">
       <div>
         <dt>Inputs</dt>
@@ -34,6 +37,10 @@ const Type = ({ type }: { readonly type: NodeTypeItem }) => (
       <div>
         <dt>Effects</dt>
         <dd>{effects[type.effects]}</dd>
+      </div>
+      <div>
+        <dt>Version</dt>
+        <dd>{type.version}</dd>
       </div>
       <div>
         <dt>From</dt>
@@ -66,7 +73,7 @@ export const NodeTypes = () => {
       <Listed query={query} count={types.length} empty={`No node type mentions “${search}”.`}>
         <ul className="types">
           {types.map((type) => (
-            <Type key={type.key} type={type} />
+            <Type key={`${type.key} ${type.version}`} type={type} />
           ))}
         </ul>
       </Listed>

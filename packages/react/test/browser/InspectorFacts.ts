@@ -226,6 +226,26 @@ export const inspectorFacts = () => {
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
 
+    it("changes the version of a node, and adds nodes of the latest", async () => {
+      const nodes = [{ id: "old", type: "stamp", position: at(0) }]
+      const workflowId = await made({ name: "x", nodes })
+      const { done, page } = await open({ workflowId, nodeId: "old" })
+      const version = page.getByRole("combobox", { name: "Version of its type" })
+      expect(await version.inputValue()).toBe("1")
+      await page.getByText("Version 2 takes ink.").waitFor()
+      expect(await field(page, "inputs/ink").count()).toBe(0)
+      expect(await findingsOf(page)).toEqual([])
+      await version.selectOption("2")
+      await field(page, "inputs/ink").waitFor()
+      await expect.poll(async () => (await nodeOf(page, "old"))?.data).toEqual({ version: 2 })
+      const types = page.getByRole("combobox", { name: "Add a node" })
+      expect(await types.getByRole("option", { name: "Stamp" }).count()).toBe(1)
+      await types.selectOption("Stamp")
+      await page.getByRole("button", { name: "Add", exact: true }).click()
+      await expect.poll(async () => (await nodeOf(page, "stamp"))?.data).toEqual({ version: 2 })
+      expect(done).toMatchObject({ errors: [], foreign: [] })
+    })
+
     it("shows a node whose type is gone, and one with 100 kB, without hindrance", async () => {
       const large = "x".repeat(100_000)
       const nodes = [

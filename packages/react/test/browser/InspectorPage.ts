@@ -46,7 +46,21 @@ const send = defineNode({
   },
 })
 
-export const inspectorNodes = [form, send]
+/** Two versions of a type, which take different inputs. */
+const stamps = [1, 2].map((version) =>
+  defineNode({
+    type: "stamp",
+    title: "Stamp",
+    category: "test",
+    version,
+    deprecated: version === 1 ? "Version 2 takes ink." : false,
+    inputs: version === 1 ? { paper: z.string() } : { paper: z.string(), ink: z.string() },
+    outputs: {},
+    run: () => {},
+  }),
+)
+
+export const inspectorNodes = [form, send, ...stamps]
 
 export const at = (column: number) => ({ x: 40 + 360 * column, y: 40 })
 
