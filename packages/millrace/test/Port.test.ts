@@ -192,6 +192,7 @@ describe("The catalogue of node types", () => {
         {
           key: "many",
           version: 3,
+          deprecated: null,
           name: "Many ports",
           description: "Has all kinds of ports.",
           category: "samples",

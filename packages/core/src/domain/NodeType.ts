@@ -4,9 +4,9 @@
  */
 import type { MicroCredits } from "./Credits.ts"
 import { isAmount } from "./Credits.ts"
-import type { Json, JsonObject } from "./Json.ts"
+import { isJsonObject, type Json, type JsonObject } from "./Json.ts"
 import type { TypePolicy } from "./NodePolicy.ts"
-import { type Node, type NodeSettings, settingsOf } from "./Workflow.ts"
+import type { Node, NodeSettings } from "./Workflow.ts"
 
 /** The port an edge means when its `sourceHandle` is absent or empty. */
 export const defaultOutput = "output"
@@ -234,10 +234,13 @@ export const versionsOf = (type: NodeType): ReadonlyArray<NodeType> =>
  * The type of a node: in the version that it names. The oldest one if it names none, because it may
  * have been drawn before there was another; and if there is no such version, which a start refuses.
  */
-export const typeOfNode = (types: NodeTypesByKey, node: Node): NodeType | undefined => {
-  const oldest = types.get(node.type)
+export const typeOfNode = (
+  types: NodeTypesByKey,
+  { data, type: key }: Node,
+): NodeType | undefined => {
+  const oldest = types.get(key)
   if (oldest?.newer === undefined) return oldest
-  const { version } = settingsOf(node)
+  const version = isJsonObject(data) ? data["version"] : undefined
   return oldest.newer.find((each) => each.version === version) ?? oldest
 }
 
