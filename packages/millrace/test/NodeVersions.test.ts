@@ -76,8 +76,8 @@ describe("Versions of a node type", () => {
     ])
   })
 
-  it("are named by nodes that are added, the latest one, where there are several", async () => {
-    await using two = await createEngine({ nodes: [greet(1), greet(2)] })
+  it("are named by nodes that are added, the latest in use, where there are several", async () => {
+    await using two = await createEngine({ nodes: [greet(1), greet(2), greet(3, true)] })
     const { id } = await drawnWith(two)
     await two.workflows.addNode(id, { nodeType: "greet" })
     await using one = await createEngine({ nodes: [greet(2)] })

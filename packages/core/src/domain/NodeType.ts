@@ -244,5 +244,13 @@ export const typeOfNode = (
   return oldest.newer.find((each) => each.version === version) ?? oldest
 }
 
-/** The version that a new node of a type names: the latest, if there are several. */
-export const versionOfNew = (type: NodeType): number | undefined => type.newer?.at(-1)?.version
+/**
+ * The version that a new node of a type names, if there are several: the latest that is in use, or
+ * else the latest.
+ */
+export const versionOfNew = (type: NodeType): number | undefined => {
+  if (type.newer === undefined) return undefined
+  const versions = versionsOf(type)
+  const inUse = versions.filter(({ deprecated }) => deprecated === undefined)
+  return (inUse.at(-1) ?? versions.at(-1))!.version
+}
