@@ -72,6 +72,8 @@ const shared: { readonly [name: string]: string } = {
   KeyStore: "The port of accounts and API keys, and each store's own of it.",
   LedgerStore: "The port of credits, and each store's own of it.",
   MasterKey: "The master key: read in webhooks, found in host, configured in server.",
+  NodeVersions:
+    "Versions of node types: which ones a run has in core, of which type a node is in react.",
   Quarantine: "The quarantine of runs: what operators do in core, what is stored in postgres.",
   Request: "The request node: its fields and values in core, its type in nodes.",
   RunActivity: "What has become of the runs of workflows lately, as a store reads it.",

@@ -258,7 +258,11 @@ layer(Harness.layer)("viewing runs", (it) => {
           viewport,
           settings: {},
         })
-        assert.deepStrictEqual(nodes, [other, chain.nodes[1]])
+        const versioned = (node: { readonly data: object }) => ({
+          ...node,
+          data: { ...node.data, version: 1 },
+        })
+        assert.deepStrictEqual(nodes, [other, chain.nodes[1]!].map(versioned))
         assert.deepStrictEqual(edges, chain.edges)
         type Ports = Record<"inputPorts" | "outputPorts", ReadonlyArray<{ name: string }>>
         const named = (found: ReadonlyArray<Ports & { nodeId: string }>) =>

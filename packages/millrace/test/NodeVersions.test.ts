@@ -89,21 +89,54 @@ describe("Versions of a node type", () => {
     expect(await dataIn(one, other.id)).toEqual([undefined, {}])
   })
 
-  it("change nothing of a run that goes on, or that is taken up again", async () => {
-    const file = fileOf()
-    const before = await createEngine({ store: sqlite(file), nodes: [greet(1)] })
-    const drawn = before.workflow("Waits").node("w", "wait_signal", { name: "go" })
-    const { id: workflowId } = await before.workflows.create(
+  /** A run that waits for a signal before its node of the type, on a store that is closed. */
+  const waitingOn = async (file: string, ...nodes: ReadonlyArray<ReturnType<typeof greet>>) => {
+    await using engine = await createEngine({ store: sqlite(file), nodes })
+    const drawn = engine.workflow("Waits").node("w", "wait_signal", { name: "go" })
+    const { id: workflowId } = await engine.workflows.create(
       drawn.node("a", "greet").edge("w.payload", "a.input"),
     )
-    const waiting = await before.runs.start({ workflowId })
-    await before.close()
+    return (await engine.runs.start({ workflowId })).id
+  }
+
+  /** What the node puts out once the run goes on. */
+  const outputAfter = async (engine: Engine, id: string) => {
+    await engine.runs.signal(id, "go")
+    return (await engine.runs.wait(id)).nodes["a"]?.output?.["output"]
+  }
+
+  it("change nothing of a run that goes on, or that is taken up again", async () => {
+    const file = fileOf()
+    const id = await waitingOn(file, greet(1))
     await using after = await createEngine({ store: sqlite(file), nodes: [greet(2), greet(1)] })
-    await after.runs.signal(waiting.id, "go")
-    const ended = await after.runs.wait(waiting.id)
-    expect(ended.nodes["a"]?.output).toEqual({ output: "version 1" })
-    const again = await after.runs.rerun(waiting.id, { from: ["a"], definition: "same" })
+    expect(await outputAfter(after, id)).toEqual("version 1")
+    const again = await after.runs.rerun(id, { from: ["a"], definition: "same" })
     expect((await again.wait()).nodes["a"]?.output).toEqual({ output: "version 1" })
+  })
+
+  it("stay with a run also if an older one is there later, and are told by its graph", async () => {
+    const file = fileOf()
+    const id = await waitingOn(file, greet(2))
+    await using after = await createEngine({ store: sqlite(file), nodes: [greet(2), greet(1)] })
+    expect(await outputAfter(after, id)).toEqual("version 2")
+    const { nodes } = await after.runs.definition(id)
+    expect(nodes.map(({ data }) => (data as { version?: number }).version)).toEqual([undefined, 2])
+  })
+
+  it("are not changed by a rerun, unless it takes the workflow as it is now", async () => {
+    const file = fileOf()
+    const id = await waitingOn(file, greet(2), greet(1))
+    await using both = await createEngine({ store: sqlite(file), nodes: [greet(2), greet(1)] })
+    expect(await outputAfter(both, id)).toEqual("version 1")
+    await both.close()
+    await using after = await createEngine({ store: sqlite(file), nodes: [greet(2)] })
+    expect((await refusal(after.runs.rerun(id, { from: ["a"] }))).message).toContain(
+      'unknown version 1 of type "greet"; it has 2',
+    )
+    const plan = await after.runs.planRerun(id, { definition: "current" })
+    expect(plan.anew.map(({ nodeId, reason }) => [nodeId, reason])).toEqual([["a", "changed"]])
+    const again = await after.runs.rerun(id, { definition: "current" })
+    expect((await again.wait()).nodes["a"]?.output).toEqual({ output: "version 2" })
   })
 
   it("have one origin, and each number once", async () => {

@@ -4,6 +4,7 @@
  * Leaves out: an embedder's own types; register both with `NodeTypes.layer(...builtin, ...own)` and
  * provide `layerServices`.
  */
+import { builtinOrigin } from "@millrace/core/domain/NodeType"
 import { NodeTypes, withOrigin } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import { Layer } from "effect"
@@ -57,7 +58,7 @@ export const builtin = (
     llm,
     note,
   ] as const
-).map(withOrigin("built-in"))
+).map(withOrigin(builtinOrigin))
 
 /** What the built-in node types need besides `Egress`. */
 export const layerServices: Layer.Layer<ComputePermit> = ComputePermit.layer

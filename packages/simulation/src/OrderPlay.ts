@@ -11,6 +11,7 @@ import { Json } from "@millrace/core/domain/Json"
 import { versionsPerWorkflow } from "@millrace/core/domain/Limits"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Node, Workflow } from "@millrace/core/domain/Workflow"
+import { settingsOf } from "@millrace/core/domain/Workflow"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { type RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -103,8 +104,8 @@ const editionOf = (edition: number, least: number | null): Workflow => {
 
 /** What a start takes: which version, which revision, and what its graph says it is. */
 const whatOf = (version: number | null, revision: number, nodes: ReadonlyArray<Node>): string => {
-  const { data } = nodes.find(({ id }) => id === "mark")!
-  return `version ${version} of revision ${revision}: ${JSON.stringify(data)}`
+  const { inputs } = settingsOf(nodes.find(({ id }) => id === "mark")!)
+  return `version ${version} of revision ${revision}: ${JSON.stringify(inputs)}`
 }
 
 /** How often the play looks after what is left once nothing goes wrong, and how often at most. */

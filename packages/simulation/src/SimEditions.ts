@@ -88,9 +88,13 @@ export class Editions {
   /** True when a run is what its revision says. A node that its start replaced is elsewhere. */
   isFaithful({ definition, run }: RunRecord): boolean {
     const drawing = this.drawingOf(run)
-    const texts = new Map(drawing.nodes.map(({ data, id }) => [id, JSON.stringify(data)]))
-    const isDrawn = ({ data, id, position: { x, y } }: Node) =>
-      y !== 0 || (x === run.workflowRevision && JSON.stringify(data) === texts.get(id))
+    // Beside what is drawn, a run knows in which version of its type a node is.
+    const textOf = ({ data }: Node) => JSON.stringify({ ...Object(data), version: undefined })
+    const texts = new Map(drawing.nodes.map((node) => [node.id, textOf(node)]))
+    const isDrawn = (node: Node) => {
+      const { x, y } = node.position
+      return y !== 0 || (x === run.workflowRevision && textOf(node) === texts.get(node.id))
+    }
     const isWhole = run.singleNodeId !== null || definition.nodes.length === drawing.nodes.length
     return (
       run.workflowName === nameOf(run.workflowRevision) &&

@@ -19,10 +19,16 @@ import { isSaid, isSame, rowsOf, shown } from "./SimWatched.ts"
 /** The graph that a rerun is to execute, or executes. */
 type Graph = Pick<Drawing, "nodes" | "edges">
 
+/** The data of a node without its version: each type has one here, which only runs write down. */
+const drawnData = ({ data }: Node): JsonObject => {
+  const { version: _, ...drawn } = data as JsonObject
+  return drawn
+}
+
 /** What handlers can see of a node. */
-const contentOf = ({ data, type }: Node) => {
-  const { label: _, ...rest } = data as JsonObject
-  return { type, rest }
+const contentOf = (node: Node) => {
+  const { label: _, ...rest } = drawnData(node)
+  return { type: node.type, rest }
 }
 
 const edgesInto = ({ edges }: Graph, id: string) =>
@@ -133,7 +139,7 @@ export const checkRerun = (
   const { edges, nodes } =
     action.definition === "same" ? record.definition : bench.editions.drawingOf(run)
   const byId = (all: ReadonlyArray<Node>) =>
-    Object.fromEntries(all.map(({ data, id }) => [id, data]))
+    Object.fromEntries(all.map((node) => [node.id, drawnData(node)]))
   const isDrawn = isSaid(byId(definition.nodes), byId(replaced(nodes)))
   const isJoined = isSaid([...definition.edges].map(idOf).toSorted(), edges.map(idOf).toSorted())
   if (action.definition === "same" ? !isOfBefore : !bench.editions.isTimely(after)) {

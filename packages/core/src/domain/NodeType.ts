@@ -223,6 +223,9 @@ export const estimateOf = (
   }
 }
 
+/** Where the types come from that every engine has. */
+export const builtinOrigin = "built-in"
+
 /** The node types that a process knows, by key: of each the oldest version. */
 export type NodeTypesByKey = ReadonlyMap<string, NodeType>
 

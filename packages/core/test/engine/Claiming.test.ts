@@ -367,25 +367,26 @@ describe("a run that a process cannot execute", () => {
     }).pipe(Effect.provide(shared())),
   )
 
-  it.effect("is one of another version of a type, too, unless its node names no version", () =>
-    Effect.gen(function* () {
-      const gates = yield* Gates
-      const drawn = nodeWith("n", "later", {}, { version: 2 })
-      const { id } = yield* offeredTo([...types, later(1)], drawn)
-      const run = yield* runOf(id)
-      assert.deepStrictEqual([run.owner, run.status], [null, "RUNNING"])
-      yield* gates.open("n")
-      const knowing = yield* boot([...types, later(2)])
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* runOf(id)).status, "COMPLETED")
-      yield* knowing.stop
-    }).pipe(Effect.provide(shared())),
+  it.effect(
+    "is one of another version of a type, too, also if its node was drawn without one",
+    () =>
+      Effect.gen(function* () {
+        const gates = yield* Gates
+        const { id } = yield* offeredTo([...types, later(1)], nodeWith("n", "later", {}, {}))
+        const run = yield* runOf(id)
+        assert.deepStrictEqual([run.owner, run.status], [null, "RUNNING"])
+        yield* gates.open("n")
+        const knowing = yield* boot([...types, later(2)])
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* runOf(id)).status, "COMPLETED")
+        yield* knowing.stop
+      }).pipe(Effect.provide(shared())),
   )
 
-  it.effect("is none where the type is there, in the version that the node names or in any", () =>
+  it.effect("is none where the type is there in its version, beside an older one, too", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
-      yield* offeredTo([...types, later(1)], nodeWith("n", "later", {}, {}))
+      yield* offeredTo([...types, later(1), later(2)], nodeWith("n", "later", {}, {}))
       assert.deepStrictEqual(gates.arrived, ["n", "n"])
     }).pipe(Effect.provide(shared())),
   )

@@ -8,6 +8,7 @@ import type { Node, Workflow } from "@millrace/core/domain/Workflow"
 import { compile, readDrawing } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
+import { GraphCache } from "../../src/engine/GraphCache.ts"
 import type { Overlay, Plan, PlanOptions } from "../../src/engine/internal/Plan.ts"
 import { plan, planSingle, upstreamOf } from "../../src/engine/internal/Plan.ts"
 import { validationOf } from "../../src/engine/internal/Validation.ts"
@@ -50,8 +51,10 @@ const workflowOf = (nodes: ReadonlyArray<Node>, drawn: ReadonlyArray<string> = [
 const nothing: Overlay = { values: {}, inputOverrides: {}, nodeOverrides: [] }
 const runId = RunId.make("run_1")
 
-const optionsOf = (compile: PlanOptions["compile"]): PlanOptions => ({
-  compile,
+const graphs = GraphCache.make(() => known)
+
+const optionsOf = (made: typeof make): PlanOptions => ({
+  graphs: { ...graphs, compile: made },
   priceList: undefined,
 })
 
@@ -95,12 +98,12 @@ describe("the plan of a run", () => {
 
   const nodes = [node("b", "step"), node("a", "step")]
 
-  it("freezes the nodes in the order of the run, with edges and settings as they are", () => {
+  it("freezes the nodes in the order of the run, with their versions, edges and settings", () => {
     const workflow = workflowOf(nodes, ["a -> b"])
     const { definition, estimate, inputOverrides, values } = made(planOf(workflow))
     assert.deepStrictEqual(definition, {
-      id: "wf_1@7+e",
-      nodes: [nodes[1]!, nodes[0]!],
+      id: "wf_1@7+n+e",
+      nodes: [nodes[1]!, nodes[0]!].map((each) => ({ ...each, data: { version: 1 } })),
       edges: workflow.edges,
       settings: { onFailure: "stop" },
     })
@@ -119,10 +122,10 @@ describe("the plan of a run", () => {
     const replaced = node("a", "step", { input: 1 })
     const { definition } = made(planOf(workflow, { nodeOverrides: [replaced] }))
     assert.strictEqual(definition.id, evaluatedId(runId))
-    assert.deepStrictEqual(definition.nodes[0], replaced)
+    assert.deepStrictEqual(definition.nodes[0], node("a", "step", { input: 1 }, { version: 1 }))
     const inputOverrides = { a: { input: 2 } }
     const shared = made(planOf(workflow, { inputOverrides }))
-    assert.strictEqual(shared.definition.id, "wf_1@7+e")
+    assert.strictEqual(shared.definition.id, "wf_1@7+n+e")
     assert.deepStrictEqual(shared.inputOverrides, inputOverrides)
   })
 
@@ -196,7 +199,7 @@ describe("the plan of a single node", () => {
     assert.deepStrictEqual(planned.inputOverrides, { pair: { left: 1, right: 2 } })
     assert.deepStrictEqual(planned.definition, {
       id: runId,
-      nodes: [workflow.nodes[2]!],
+      nodes: [node("pair", "pair", { right: 2 }, { version: 1 })],
       edges: [],
       settings: workflow.settings,
     })

@@ -33,7 +33,7 @@ describe("a run under prices of its operator", () => {
     Effect.gen(function* () {
       const { definition, run: stored } = yield* run([node("a", "pass")])
       assert.deepStrictEqual(definition.settings, { prices: { pass: 1e6 } })
-      assert.match(definition.id, /@1\$p1\+e$/)
+      assert.match(definition.id, /@1\+n\$p1\+e$/)
       assert.strictEqual(stored.definitionId, definition.id)
     }).pipe(under({ pass: 1e6, spend: 2e6 })),
   )
@@ -41,7 +41,7 @@ describe("a run under prices of its operator", () => {
   it.effect("shares the definition of runs without prices if none of its types has one", () =>
     Effect.gen(function* () {
       const { definition } = yield* run([node("a", "pass")])
-      assert.deepStrictEqual([definition.settings, definition.id.split("@")[1]], [{}, "1+e"])
+      assert.deepStrictEqual([definition.settings, definition.id.split("@")[1]], [{}, "1+n+e"])
     }).pipe(under({ spend: 2e6 })),
   )
 

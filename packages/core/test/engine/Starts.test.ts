@@ -32,7 +32,7 @@ describe("a start", () => {
         workflowId: workflow.id,
         workflowName: "Test",
         workflowRevision: 1,
-        definitionId: `${workflow.id}@1+e`,
+        definitionId: `${workflow.id}@1+n+e`,
         mode: "full",
         source: "api",
         singleNodeId: null,

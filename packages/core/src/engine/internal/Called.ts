@@ -91,7 +91,10 @@ export const calledBy = Effect.fnUntraced(function* (
       concurrency: "unbounded",
     })
     const stored = new Map<string, CalledWorkflow>(
-      read.flatMap((each) => (Option.isSome(each) ? [[each.value.id, frozenOf(each.value)]] : [])),
+      read.filter(Option.isSome).map(({ value }) => {
+        const called = frozenOf(value)
+        return [value.id, { ...called, nodes: graphs.withVersions(called.nodes) }]
+      }),
     )
     const fresh = ids.flatMap((id) => {
       const workflow = Object.hasOwn(frozen, id) ? frozen[id] : stored.get(id)

@@ -22,14 +22,14 @@ import type {
 } from "../../domain/Run.ts"
 import { evaluatedId, withBodies } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
-import { bareEdges, bareNodes, parentOf, settingsOf } from "../../domain/Workflow.ts"
+import { bareNodes, parentOf, settingsOf } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { frozenNodes, placedIn } from "../../graph/internal/LoopBody.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import { problemsOfPinned } from "../../graph/internal/PinnedOutputs.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { resolveValues } from "../../graph/Request.ts"
-import type { Compiled } from "../GraphCache.ts"
+import type { Compiled, GraphCache } from "../GraphCache.ts"
 
 /** What a start lays over the stored workflow, for this run only (specification 4.5). */
 export interface Overlay {
@@ -52,7 +52,10 @@ export interface Overlay {
 
 /** What a plan needs of its surroundings. */
 export interface PlanOptions {
-  readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
+  readonly graphs: Pick<
+    GraphCache["Service"],
+    "compile" | "frozen" | "withVersions" | "versionsText"
+  >
   /** The prices in force. */
   readonly priceList: PriceList | undefined
   /** The workflows that its nodes call. */
@@ -123,30 +126,33 @@ const valuesOf = (
     ? Result.succeed(freeze(overlay.values))
     : Result.map(resolveValues(graph, overlay.values), freeze)
 
-/** Nodes and edges of workflows that are started often, without what editors have added. */
-const bared = new WeakMap<Workflow, Pick<Definition, "nodes" | "edges">>()
-
-const bareOf = (workflow: Workflow): Pick<Definition, "nodes" | "edges"> => {
-  const known = bared.get(workflow)
-  if (known !== undefined) return known
-  const drawing = { nodes: bareNodes(workflow.nodes), edges: bareEdges(workflow.edges) }
-  bared.set(workflow, drawing)
-  return drawing
-}
-
 /** Characters of an id that a store can look up well. */
 const idLength = 1_000
 
+/** What a run knows of a workflow, with the nodes that its start replaces. */
+const laidOver = (
+  workflow: Workflow,
+  { nodeOverrides }: Overlay,
+  { graphs }: PlanOptions,
+): Result.Result<Pick<Definition, "nodes" | "edges">, ReadonlyArray<Problem>> => {
+  const { edges, nodes } = graphs.frozen(workflow)
+  if (nodeOverrides.length === 0) return Result.succeed({ nodes, edges })
+  return Result.map(withNodeOverrides(nodes, bareNodes(nodeOverrides)), (replaced) => ({
+    nodes: graphs.withVersions(replaced),
+    edges,
+  }))
+}
+
 /**
- * Runs of one revision share a definition, if what they call has one revision, too; a start that
- * replaces nodes has one of its own.
+ * Runs of one revision share a definition, if what they call has one revision, too, and the types
+ * of the nodes have one version; a start that replaces nodes has one of its own.
  */
 const definitionIdOf = (
   workflow: Workflow,
   overlay: Overlay,
   runId: RunId,
   priceList: PriceList | undefined,
-  called: CalledWorkflows = {},
+  { called = {}, graphs }: PlanOptions,
 ): string => {
   const isOwn = overlay.nodeOverrides.length > 0 || overlay.isUnstored === true
   const others = Object.entries(called)
@@ -155,7 +161,9 @@ const definitionIdOf = (
         `/${id}@${revision}${version === undefined ? "" : `v${version}`}`,
     )
     .toSorted()
-  const revised = `${workflow.id}@${workflow.revision}${others.join("")}`
+  const { versions } = graphs.frozen(workflow)
+  const inCalled = graphs.versionsText(Object.values(called).flatMap(({ nodes }) => nodes))
+  const revised = `${workflow.id}@${workflow.revision}${others.join("")}${versions}${inCalled}`
   if (isOwn || revised.length > idLength) return evaluatedId(runId)
   // Definitions that were frozen before there were bodies have other ids, and no nodes in nodes.
   const isNested = workflow.nodes.some((node) => parentOf(node) !== undefined)
@@ -243,13 +251,12 @@ export const planSingle = (
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
-    const { nodes: bareStored } = bareOf(workflow)
-    const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
+    const { nodes } = yield* laidOver(workflow, overlay, options)
     const drawnNode = nodes.find(({ id }) => id === nodeId)
     if (drawnNode === undefined) return yield* alone(nodeId, "the workflow has no such node")
     if (hasBody(workflow, drawnNode)) return yield* alone(nodeId, isLoop)
     const found = placedIn(drawnNode, undefined)
-    const { compile } = options
+    const { compile } = options.graphs
     const { secretInputs = [] } = overlay
     const settings = frozenSettings(workflow, pricesFor(options, [found]), options.called)
     const drawn = { id: runId, nodes: [found], edges: [], settings }
@@ -291,13 +298,12 @@ export const plan = (
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
-    const { edges, nodes: bareStored } = bareOf(workflow)
-    const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
+    const { edges, nodes } = yield* laidOver(workflow, overlay, options)
     const priceList = pricesFor(options, nodes)
-    const { called } = options
-    const id = definitionIdOf(workflow, overlay, runId, priceList, called)
+    const { called, graphs } = options
+    const id = definitionIdOf(workflow, overlay, runId, priceList, options)
     const drawn = { id, nodes, edges, settings: frozenSettings(workflow, priceList, called) }
-    const compiled = options.compile(drawn, overlay.inputOverrides)
+    const compiled = graphs.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
     const { pinnedOutputs: given = noPins } = overlay
     const problems = [...graph.mismatches, ...problemsOfPinned(graph.nodes, given)]

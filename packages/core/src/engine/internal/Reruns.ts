@@ -97,7 +97,7 @@ const graphOf = (
 ): Result.Result<Graph, ReadonlyArray<Problem>> =>
   Result.flatMap(withNodeOverrides(workflow.nodes, overrides), (nodes) => {
     const settings = { ...workflow.settings, ...(workflows === undefined ? {} : { workflows }) }
-    const drawn = { nodes, edges: workflow.edges, settings }
+    const drawn = { nodes: graphs.withVersions(nodes), edges: workflow.edges, settings }
     // An id of its own: nothing of it is kept.
     return graphs.compile({ id: evaluatedId(run.id), ...drawn }, run.inputOverrides)
   })
@@ -147,7 +147,8 @@ const compare = Effect.fnUntraced(function* (
   if (unknown.length > 0) return yield* refused(unknown)
   const rows = nodeRunsOf(record)
   const earlier = {
-    nodes: record.definition.nodes,
+    // A run of before versions were kept has none.
+    nodes: parts.graphs.withVersions(record.definition.nodes),
     edges: record.definition.edges,
     statuses: new Map(rows.map(({ nodeId, status }) => [nodeId, status])),
   }

@@ -115,7 +115,7 @@ export const planOf = Effect.fnUntraced(function* (
   const frozen = request.rerun?.workflows
   const { problems: ofCalls, workflows: called } =
     known.called ?? (yield* calledByStart(parts, account, workflow, overlay, frozen))
-  const options = { compile: graphs.compile, priceList, called }
+  const options = { graphs, priceList, called }
   const now = clock.currentTimeMillisUnsafe()
   const made =
     nodeId === undefined
