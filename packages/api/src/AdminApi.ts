@@ -10,6 +10,7 @@ import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
 import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuthorization } from "./internal/AdminAuthorization.ts"
 import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
+import { AdminNodeTypesApi } from "./internal/AdminNodeTypesApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminSecretsApi } from "./internal/AdminSecretsApi.ts"
 import { AdminSessionsApi } from "./internal/AdminSessionsApi.ts"
@@ -20,7 +21,7 @@ import { RequestForm } from "./Authorization.ts"
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
   .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi, AdminWebhooksApi)
-  .add(AdminSecretsApi, AdminQuarantineApi, AdminSessionsApi)
+  .add(AdminSecretsApi, AdminQuarantineApi, AdminSessionsApi, AdminNodeTypesApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
@@ -33,8 +34,8 @@ export class AdminApi extends HttpApi.make("millrace-admin")
       title: "Millrace for operators",
       version: "1",
       description:
-        "Accounts, their API keys, credits, secrets, sessions and webhooks, and runs in " +
-        "quarantine.",
+        "Accounts, their API keys, credits, secrets, sessions and webhooks, runs in quarantine, " +
+        "and node types in use.",
       license: { name: "MIT", identifier: "MIT" },
       transform: (document) => completeDocument(document, "operator"),
     }),

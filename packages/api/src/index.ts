@@ -4,6 +4,7 @@
 export * as AdminApi from "./AdminApi.ts"
 export * as AdminClient from "./AdminClient.ts"
 export * as AdminCreditsWire from "./AdminCreditsWire.ts"
+export * as AdminNodeTypeWire from "./AdminNodeTypeWire.ts"
 export * as AdminQuarantineWire from "./AdminQuarantineWire.ts"
 export * as AdminSecretWire from "./AdminSecretWire.ts"
 export * as AdminWebhookWire from "./AdminWebhookWire.ts"

@@ -26,6 +26,7 @@ import { type Listing, pagingSuite } from "./internal/PagingSuite.ts"
 import { runActivitySuite } from "./internal/RunActivitySuite.ts"
 import { runClaimSuite } from "./internal/RunClaimSuite.ts"
 import { runCommitSuite } from "./internal/RunCommitSuite.ts"
+import { typesInUseSuite } from "./internal/TypesInUseSuite.ts"
 import { runLossSuite } from "./internal/RunLossSuite.ts"
 import { runOrderSuite } from "./internal/RunOrderSuite.ts"
 import { runParkingSuite } from "./internal/RunParkingSuite.ts"
@@ -104,6 +105,7 @@ export const conformance = <E, R = never>(
       pagingSuite(it, "RunStore.list", runs)
       runClaimSuite(it)
       runLossSuite(it)
+      typesInUseSuite(it)
       runParkingSuite(it)
       inboxSuite(it, manifest.ports.includes("ledger"))
       computedRunSuite(it, manifest.ports.includes("ledger"))

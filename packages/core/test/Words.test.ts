@@ -90,6 +90,7 @@ const shared: { readonly [name: string]: string } = {
   Stores: "All stores of a package, as layers.",
   TriggerPauses: "The pauses of triggers, as a store keeps them.",
   TriggerStore: "The port of triggers, and each store's own of it.",
+  TypesInUse: "Node types in use: what operators see in core, how a store counts them.",
   Usage: "What an account's runs have cost: summed up in core, read in postgres.",
   ValueStore: "The port of large values, and each store's own of it.",
   Wakeups: "The port that tells other processes of a run, and Postgres's own of it.",

@@ -59,6 +59,7 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["GET", "/accounts/acc_1/webhook-secrets"],
   ["POST", "/accounts/acc_1/webhook-secrets/rotate"],
   ["POST", "/accounts/acc_1/webhook-test"],
+  ["GET", "/node-types"],
   ["GET", "/quarantine"],
   ["POST", "/quarantine/run_1/release"],
   ["POST", "/quarantine/run_1/end"],
@@ -306,7 +307,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 27)
+        assert.strictEqual(paths.length, 28)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")

@@ -1,7 +1,9 @@
 /**
- * What the owner of an engine does for the whole store: audits, and runs in quarantine.
+ * What the owner of an engine does for the whole store: audits, runs in quarantine, and node types
+ * in use.
  */
 import type * as Credits from "@millrace/api/AdminCreditsWire"
+import type * as TypeWire from "@millrace/api/AdminNodeTypeWire"
 import type * as Wire from "@millrace/api/AdminQuarantineWire"
 import type { AdminCall, Operations } from "@millrace/http/DirectTransport"
 import { makeAdmin } from "@millrace/http/DirectTransport"
@@ -26,12 +28,21 @@ export interface QuarantinedRuns {
   end(runId: string): Promise<EndedRun>
 }
 
+/** A version of a node type, and where nodes of it are. */
+export type TypeInUse = typeof TypeWire.TypeInUse.Encoded
+
 /** What only the owner of an engine may do. */
 export interface OperatorCalls {
   /** Runs that have lost too many processes, and wait for a decision. */
   readonly quarantine: QuarantinedRuns
   /** Reads every entry of every account's ledger, and names what does not add up. */
   audit(): Promise<AuditReport>
+  /**
+   * All versions of node types that the engine has, or that are in use in any account, by type. A
+   * version that no draft, no published version and no open run has can be taken away; only reruns
+   * of ended runs may need it. Reads every drawing.
+   */
+  typesInUse(): Promise<ReadonlyArray<TypeInUse>>
 }
 
 /** Calls an operation of operators. */
@@ -51,6 +62,8 @@ export const make = (runtime: Runtime<Operations>): OperatorCalls => {
       release: async (id) => void (await ofRun("quarantine.release", id)),
       end: async (id) => (await ofRun("quarantine.end", id)) as EndedRun,
     },
+    typesInUse: async () =>
+      ((await call({ operation: "types.list" })) as typeof TypeWire.TypesInUse.Encoded).items,
     audit: async () => (await call({ operation: "audit.audit" })) as AuditReport,
   }
 }

@@ -57,7 +57,7 @@ export type {
   StatementQuery,
 } from "./Credit.ts"
 export type { AuditReport, EndedRun, OperatorCalls } from "./OperatorCalls.ts"
-export type { QuarantinedRun, QuarantinedRuns } from "./OperatorCalls.ts"
+export type { QuarantinedRun, QuarantinedRuns, TypeInUse } from "./OperatorCalls.ts"
 export type { SentDelivery, SigningSecret, TestEvent, WebhookOptions, Webhooks } from "./Webhook.ts"
 export type { ListedSecret, NewSecret, Secret, Secrets } from "./Secret.ts"
 export type { CreatedKey, Key, KeyChange, Keys, NewKey } from "./Key.ts"

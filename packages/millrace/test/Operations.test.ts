@@ -92,6 +92,7 @@ const ofOperators = {
   "secrets.list": "secrets.list",
   "secrets.set": "secrets.set",
   "secrets.remove": "secrets.remove",
+  "types.list": "typesInUse",
   "quarantine.list": "quarantine.list",
   "quarantine.release": "quarantine.release",
   "quarantine.end": "quarantine.end",
@@ -162,8 +163,8 @@ ${rowsOf(operations, ofAccounts)}
 
 ## Of operators
 
-An engine's owner needs no admin token. \`accounts\`, \`audit\` and \`quarantine\` are for the whole
-store; the others are for one account, as above.
+An engine's owner needs no admin token. \`accounts\`, \`audit\`, \`quarantine\` and
+\`typesInUse\` are for the whole store; the others are for one account, as above.
 
 | Operation | Method |
 | --- | --- |

@@ -1,7 +1,7 @@
 /**
  * What the owner of an engine does for the whole store.
  */
-import { createEngine } from "millrace"
+import { createEngine, defineNode } from "millrace"
 import { describe, expect, it } from "vitest"
 import { refusal } from "./Sample.ts"
 
@@ -23,6 +23,44 @@ describe("engine.quarantine", () => {
     expect((await refusal(quarantine.release("run_none"))).code).toBe("NOT_IN_QUARANTINE")
     expect((await refusal(quarantine.end("run_none"))).code).toBe("NOT_IN_QUARANTINE")
     expect((await refusal(quarantine.end(7 as never))).message).toBe("id: expected a string")
+  })
+})
+
+describe("engine.typesInUse", () => {
+  it("tells of each version what drafts, published versions and open runs have it", async () => {
+    const greet = (version: number, deprecated?: string) =>
+      defineNode({
+        type: "greet",
+        version,
+        ...(deprecated === undefined ? {} : { deprecated }),
+        inputs: {},
+        outputs: {},
+        run: () => ({}),
+      })
+    const nodes = [greet(1, "Use version 2."), greet(2), greet(3)]
+    await using engine = await createEngine({ nodes })
+    const drawn = engine.workflow("Waits").node("w", "wait_signal", { name: "go" })
+    const { id } = await engine.workflows.create(drawn.node("a", "greet", {}))
+    await engine.workflows.publish(id)
+    await engine.workflows.addNode(id, { nodeType: "greet" })
+    const run = await engine.runs.start({ workflowId: id })
+    const found = async () =>
+      (await engine.typesInUse())
+        .filter(({ type }) => type === "greet")
+        .map(({ drafts, openRuns, published, version }) => [version, drafts, published, openRuns])
+    expect(await found()).toEqual([
+      [1, 1, 1, 1],
+      [2, 0, 0, 0],
+      [3, 1, 0, 0],
+    ])
+    await engine.runs.cancel(run.id)
+    expect((await found())[0]).toEqual([1, 1, 1, 0])
+    const [first] = (await engine.typesInUse()).filter(({ type }) => type === "greet")
+    expect(first).toMatchObject({
+      isKnown: true,
+      deprecated: "Use version 2.",
+      workflows: [{ workflowId: id, workflowName: "Waits" }],
+    })
   })
 })
 

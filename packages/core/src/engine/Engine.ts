@@ -40,6 +40,7 @@ import { Signals } from "./Signals.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { Triggers } from "./Triggers.ts"
+import { TypesInUse } from "./TypesInUse.ts"
 import { Versions } from "./Versions.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
@@ -59,6 +60,7 @@ export type Engine =
   | Secrets
   | LargeValues
   | Quarantine
+  | TypesInUse
   | Triggers
   | InboundWebhooks
   | WebhookTests
@@ -120,6 +122,7 @@ export const layer: Layer.Layer<
   Accounting.layer,
   Webhooks.layer,
   Quarantine.layer,
+  TypesInUse.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
   Layer.provide([layerChildren, layerLinks]),

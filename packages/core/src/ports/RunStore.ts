@@ -23,6 +23,7 @@ import type { Definition, NodeRun, Run, RunRecord, RunSource, RunStatus } from "
 import type { RunEvent } from "../domain/RunEvent.ts"
 import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
+import type { OldestVersions, TypeUse } from "../domain/TypeUse.ts"
 import type { NewWorkflowSignal, SignalKey, SignalWait } from "../domain/WorkflowSignal.ts"
 import type { Inbox, InboxRequest, SendResult, SignalResult } from "../domain/Inbox.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -415,6 +416,13 @@ export class RunStore extends Context.Service<
      * is no such run with losses.
      */
     readonly clearLosses: (id: RunId) => Effect.Effect<boolean, StorageError>
+    /**
+     * Where nodes of each version of each type are, in all accounts, in no order. A node that names
+     * no version counts for the oldest one of its type. Reads every drawing; see `TypeUse`.
+     */
+    readonly typesInUse: (
+      oldest: OldestVersions,
+    ) => Effect.Effect<ReadonlyArray<TypeUse>, StorageError>
     readonly find: (
       account: AccountId,
       id: RunId,

@@ -1,6 +1,6 @@
 /**
  * The admin operations: on accounts and their keys, on credits, on secrets, on deliveries and
- * signing secrets, on sessions, and on runs in quarantine.
+ * signing secrets, on sessions, on runs in quarantine, and on node types.
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import type { Delivery, DeliveryItem } from "@millrace/core/domain/Delivery"
@@ -11,6 +11,7 @@ import { Accounting } from "@millrace/core/engine/Accounting"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
 import { Secrets } from "@millrace/core/engine/Secrets"
+import { TypesInUse } from "@millrace/core/engine/TypesInUse"
 import type { SigningSecret } from "@millrace/core/engine/Webhooks"
 import { overlapMillis, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Suspect } from "@millrace/core/ports/RunStore"
@@ -196,6 +197,20 @@ const makeQuarantine = Effect.map(Quarantine, (quarantine): OperationsOf<"quaran
     ),
 }))
 
+const makeTypes = Effect.map(TypesInUse, (types): OperationsOf<"types"> => ({
+  list: () =>
+    Effect.map(types.list, (all) =>
+      itemsOf(
+        all.map(({ known, ...use }) => ({
+          ...use,
+          isKnown: known !== undefined,
+          origin: known?.origin ?? null,
+          deprecated: known?.deprecated ?? null,
+        })),
+      ),
+    ),
+}))
+
 /** The admin operations, by group and name. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
@@ -207,6 +222,7 @@ export const make = Effect.gen(function* () {
     webhooks: yield* makeWebhooks,
     secrets: yield* makeSecrets,
     quarantine: yield* makeQuarantine,
+    types: yield* makeTypes,
     sessions: yield* AdminSessionOperations.make,
   }
   return groups

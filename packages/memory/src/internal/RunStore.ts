@@ -17,6 +17,7 @@ import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import { lineGate, lossesWith, lossesWithBlock, takenBack } from "@millrace/core/domain/Suspects"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { type OldestVersions, type TypeUse, TypeUses } from "@millrace/core/domain/TypeUse"
 import { byTurns } from "@millrace/core/domain/FairTurns"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
@@ -37,6 +38,7 @@ import { Accounts } from "./Accounts.ts"
 import { Children } from "./Children.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { Inboxes } from "./Inboxes.ts"
+import { gate } from "./CapGate.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { advance } from "./NextRun.ts"
 import { type Entry, Places } from "./Places.ts"
@@ -53,18 +55,6 @@ const recordOf = (entry: Entry): RunRecord => ({
   definition: entry.definition,
   nodeRuns: [...entry.nodeRuns.values()].toSorted((a, b) => a.ordinal - b.ordinal),
 })
-
-/** A cap: open while fewer runs of a kind than the limit are owned or were added. */
-const gate = (
-  limitOf: (run: Run) => number,
-  kindOf: (run: Run) => string,
-  owned: Iterable<Run>,
-) => {
-  const counts = new Map<string, number>()
-  const add = (run: Run) => counts.set(kindOf(run), (counts.get(kindOf(run)) ?? 0) + 1)
-  for (const run of owned) add(run)
-  return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limitOf(run), add }
-}
 
 /** All runs of one store, and the leases of its runners. */
 class Runs {
@@ -358,6 +348,15 @@ class Runs {
     })
   }
 
+  typesInUse(oldest: OldestVersions): ReadonlyArray<TypeUse> {
+    const uses = new TypeUses(oldest)
+    for (const each of this.#workflows.entries()) uses.addWorkflow(each.workflow, each.versions)
+    for (const { definition, run } of this.entries.values()) {
+      if (!isTerminal(run.status)) uses.addRuns(definition, 1)
+    }
+    return uses.all()
+  }
+
   clearLosses(id: RunId): boolean {
     const entry = this.entries.get(id)
     if (entry === undefined || !this.places.suspects.has(entry)) return false
@@ -448,6 +447,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     queueLength: (limit) => Effect.map(now, (at) => Math.min(limit, runs.places.queueLength(at))),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
     clearLosses: (id) => Effect.sync(() => runs.clearLosses(id)),
+    typesInUse: (oldest) => Effect.sync(() => runs.typesInUse(oldest)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
     findMany: (account, ids, mostBytes = Number.POSITIVE_INFINITY) =>

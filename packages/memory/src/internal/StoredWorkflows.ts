@@ -162,6 +162,11 @@ export class Drawings {
       .toSorted((left, right) => (left.id < right.id ? -1 : 1))
   }
 
+  /** The workflows of all accounts, with their versions. */
+  entries(): Iterable<Pick<Entry, "workflow" | "versions">> {
+    return this.#entries.values()
+  }
+
   #own(account: AccountId, id: WorkflowId): Entry | undefined {
     const entry = this.#entries.get(id)
     return entry?.workflow.accountId === account ? entry : undefined

@@ -26,15 +26,9 @@ export const isSuspect = (losses: string): string =>
 /** How long a runner that is back looks for losses that name it. */
 const returnedMillis = 3_600_000
 
-/**
- * The ordinals of the nodes in progress. The same JSON has data of handlers, which may contain
- * U+0000 and lone surrogates: Postgres stores them in `json`, but fails to read them. So their
- * escapes are replaced first; the JSON stays valid, even after a backslash.
- */
+/** The ordinals of the nodes in progress. */
 const nodesOf = (run: string): string => `(
-  SELECT coalesce(jsonb_agg((a->>'ordinal')::int4), '[]') FROM json_array_elements(
-    regexp_replace(${run}.active::text, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::json
-  ) AS a
+  SELECT coalesce(jsonb_agg((a->>'ordinal')::int4), '[]') FROM ${Rows.elements(`${run}.active`)} a
 )`
 
 /** The losses of a run and one more with these properties; unchanged if the list is full. */

@@ -24,6 +24,7 @@ import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
+import { typesInUse } from "./TypesInUse.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Signals from "./Signals.ts"
 import * as Statements from "./Statements.ts"
@@ -141,6 +142,7 @@ const make = Effect.gen(function* () {
     takeOver: (account, id, runner) => takeOver(sql, account, id, runner),
     suspects: (limit) => suspects(sql, limit),
     clearLosses: (id) => Quarantine.clearLosses(sql, id),
+    typesInUse: (oldest) => typesInUse(sql, oldest),
     find: (account, id) => find(sql, account, id),
     findMany: (account, ids, mostBytes) =>
       mostBytes === undefined

@@ -40,7 +40,8 @@ export const rowOf = (db: Connection, account: AccountId, id: RunId): RunRow | u
 export const rowOfNumber = (db: Connection, number: number): RunRow =>
   db.query<RunRow>(`SELECT ${columns} FROM ${tables} WHERE r.number = ?`, number).first()!
 
-const definitionOf = (db: Connection, id: string): Definition => {
+/** The graph of this id. */
+export const definitionOf = (db: Connection, id: string): Definition => {
   const row = db
     .query<{ readonly content: string }>(`SELECT content FROM definitions WHERE id = ?`, id)
     .first()

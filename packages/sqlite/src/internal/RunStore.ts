@@ -15,6 +15,7 @@ import * as RunActivity from "./RunActivity.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunRecords from "./RunRecords.ts"
+import { typesInUse } from "./TypesInUse.ts"
 
 const commit = (db: Connection) => (given: RunCommit) =>
   Effect.flatMap(
@@ -52,6 +53,7 @@ const make = (db: Connection): RunStore["Service"] => {
     queueLength: (limit) => read("queueLength", (now) => RunClaims.queueLength(db, limit, now)),
     suspects: (limit) => read("suspects", (now) => RunClaims.suspects(db, limit, now)),
     clearLosses: (id) => write("clearLosses", () => RunClaims.clearLosses(db, id)),
+    typesInUse: (oldest) => read("typesInUse", () => typesInUse(db, oldest)),
     find: (account, id) =>
       read("find", () =>
         Option.map(Option.fromUndefinedOr(RunRecords.rowOf(db, account, id)), (row) =>

@@ -33,6 +33,10 @@ export const find = (db: Connection, account: AccountId, id: WorkflowId): Workfl
   return row === undefined ? undefined : workflowOf(row)
 }
 
+/** The workflows of all accounts. */
+export const stored = (db: Connection): ReadonlyArray<Workflow> =>
+  db.query<Row>(`SELECT summary, drawing FROM workflows`).all().map(workflowOf)
+
 /** All workflows of an account, by identifier. */
 export const all = (db: Connection, account: AccountId): ReadonlyArray<Workflow> =>
   db

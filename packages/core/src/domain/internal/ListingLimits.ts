@@ -16,6 +16,9 @@ export const itemsPerPage = 50
 /** Items that a page number steps over. What is behind them is read by cursor. */
 export const itemsSkipped = 10_000
 
+/** Workflows that a listing of node types in use names of each version, at most. */
+export const typeUsersListed = 10
+
 /** Characters of the text that a listing is searched for. */
 export const searchLength = 200
 

@@ -9,11 +9,13 @@ import type { Stores } from "@millrace/core/engine/Engine"
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { Secrets } from "@millrace/core/engine/Secrets"
 import { Sessions } from "@millrace/core/engine/Sessions"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
+import { TypesInUse } from "@millrace/core/engine/TypesInUse"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import type { WebhookTarget } from "@millrace/core/ports/WebhookTargets"
@@ -102,6 +104,8 @@ const servicesOver = (stores: Context.Context<Stores>, target: LocalTarget) =>
     Keys.layer,
     Accounting.layer,
     Quarantine.layer,
+    // This process has no node types: `millrace nodes usage` asks a server.
+    Layer.provide(TypesInUse.layer, NodeTypes.layer()),
     Secrets.layer,
     Sessions.layer,
     Webhooks.layer,

@@ -7,6 +7,7 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import { resolveAll } from "../../Config.ts"
 import { nodeVariables } from "../config/Variables.ts"
+import { commandsOf } from "./AdminCommand.ts"
 import { describe } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
@@ -53,8 +54,26 @@ const list = Command.make(
   }),
 )
 
+const usage = commandsOf(() => import("../admin/NodeTypeTasks.ts"))(
+  "usage",
+  {
+    short: "Show which versions of node types are in use",
+    long:
+      "Show every version of a node type that a server has, or that is in use in any account: by " +
+      "how many workflows as they are drawn, how many published versions of workflows, and how " +
+      "many open runs. A version that nothing uses can be taken away. Only reruns of ended runs " +
+      "may need it. The store reads every drawing for this.",
+    examples: {
+      "millrace nodes usage --url http://localhost:3000": "Of a running server",
+      "millrace nodes usage --json": "With the accounts of workflows",
+    },
+  },
+  {},
+  (work, session) => work.usage(session),
+)
+
 /** The command with its subcommands. */
 export const nodes = Command.make("nodes").pipe(
   describe({ short: "Write and show node types of your own" }),
-  Command.withSubcommands([create, list]),
+  Command.withSubcommands([create, list, usage]),
 )
