@@ -126,9 +126,10 @@ const ofRuns = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const type = typeOf(samples)
+      const hard = { version: 2, inputs: Samples.hardJson }
       const called = { name: "Called", revision: 1, edges: [], settings: {} }
       const workflows = {
-        wf_x: { ...called, nodes: nodesOf(type, { version: 2 }, { version: 1 }) },
+        wf_x: { ...called, nodes: nodesOf(type, hard, { version: 1 }) },
       }
       const graph = { nodes: nodesOf(type, { version: 1 }), edges: [], settings: { workflows } }
       const definition: Definition = samples.definition(graph)

@@ -120,13 +120,15 @@ export const workflows: Table<Workflow> = [
 ]
 
 /**
- * The elements of an array of JSON, one row each. JSON of users may contain U+0000 and lone
- * surrogates: Postgres stores them in `json`, but fails to read them. So their escapes are replaced
- * first; the JSON stays valid, even after a backslash.
+ * JSON that Postgres can read. JSON of users may contain U+0000 and lone surrogates. Postgres
+ * stores them in `json`, but fails to read them. So their escapes are replaced first; the JSON
+ * stays valid, even after a backslash.
  */
-export const elements = (json: string): string => `json_array_elements(
-    regexp_replace(${json}::text, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::json
-  )`
+export const plainJson = (json: string): string =>
+  `regexp_replace(${json}::text, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::json`
+
+/** The elements of an array of JSON of users, one row each. */
+export const elements = (json: string): string => `json_array_elements(${plainJson(json)})`
 
 /** The part of a workflow that a listing reads. */
 export const workflowSummaries: Table<Workflow> = [

@@ -34,7 +34,7 @@ WITH drawings AS (
   SELECT DISTINCT o.id, o.runs, n ->> 'type' AS type, ${version} AS version
   FROM open o JOIN definitions d ON d.id = o.id CROSS JOIN LATERAL (
     SELECT d.nodes UNION ALL SELECT called.value -> 'nodes'
-    FROM json_each(coalesce(d.settings -> 'workflows', '{}')) called
+    FROM json_each(coalesce(${Rows.plainJson("d.settings")} -> 'workflows', '{}')) called
   ) graph (nodes) CROSS JOIN LATERAL ${Rows.elements("graph.nodes")} n
 ), used AS (
   SELECT type, version, count(*) FILTER (WHERE number = 0) AS drafts,
