@@ -29,6 +29,7 @@ import { Signals } from "./StoreModelSignals.ts"
 import { pageOf } from "./StoreModelPage.ts"
 import { activityOf, childrenOf, isFound, latestOutputs, loadOf } from "./StoreModelReads.ts"
 import { claimed, givenKeys } from "./StoreModelRounds.ts"
+import { typesInUse } from "./StoreModelTypes.ts"
 
 /** A run store, and what it holds. */
 export interface RunModel {
@@ -435,6 +436,11 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     ...telling(lists),
     ...messaging(lists),
     ...summing(lists),
+    typesInUse: (oldest) =>
+      Effect.sync(() => {
+        const open = lists.runs.filter(isOpen).map((run) => lists.record(run).definition)
+        return typesInUse(workflows, open, oldest)
+      }),
     commit: (commit) =>
       Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
         const { credits = [], run, starts = [] } = commit
@@ -454,8 +460,6 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         const run = lists.find(account, id)
         return run === undefined ? Option.none() : Option.some(lists.record(run))
       }),
-    // It counts all accounts, and so what earlier plays left in a database. Other suites prove it.
-    typesInUse: () => Effect.succeed([]),
     findMany: (account, ids, mostBytes) =>
       Effect.sync(() => {
         const found = [...new Set(ids)].flatMap((id) => {
@@ -469,12 +473,10 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         Option.fromUndefinedOr(lists.start(account, key, now)),
       ),
     list: (query) =>
-      Effect.sync(() =>
-        pageOf(
-          lists.runs.filter((run) => isFound(run, query)),
-          query,
-        ),
-      ),
+      Effect.sync(() => {
+        const found = lists.runs.filter((run) => isFound(run, query))
+        return pageOf(found, query)
+      }),
     events: (account, id, after) => Effect.sync(() => lists.eventsOf(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>

@@ -31,6 +31,8 @@ export class Versions {
     this.#draft = draft
   }
 
+  readonly all = (): ReadonlyArray<WorkflowVersion> => this.#versions
+
   readonly newestOf = (id: WorkflowId): number =>
     Math.max(0, ...this.#of(id).map(({ number }) => number))
 

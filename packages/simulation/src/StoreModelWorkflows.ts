@@ -6,6 +6,7 @@
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { drawingBytesOf, payloadsKept } from "@millrace/core/domain/RunPayload"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
+import type { WorkflowVersion } from "@millrace/core/domain/WorkflowVersion"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
@@ -16,6 +17,7 @@ import { Versions } from "./StoreModelVersions.ts"
 export interface WorkflowModel {
   readonly store: WorkflowStore["Service"]
   readonly workflows: () => ReadonlyArray<Workflow>
+  readonly versions: () => ReadonlyArray<WorkflowVersion>
   /** Calls it with every workflow that is removed. */
   readonly onRemove: (forget: (id: WorkflowId) => void) => void
   /** What a start takes. */
@@ -89,6 +91,7 @@ export const make = (): WorkflowModel => {
   return {
     store,
     workflows: () => workflows,
+    versions: versions.all,
     current: versions.current,
     newestOf: versions.newestOf,
     onRemove,
