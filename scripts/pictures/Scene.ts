@@ -101,6 +101,32 @@ const refund = {
   edges: [edge("ask.approved", "response.input")],
 }
 
+const restock = {
+  name: "Restock",
+  description: "Says of each item what is left of it.",
+  nodes: [
+    node("items", "constant", [0, 0], {
+      value: [
+        { name: "Tea", left: 2 },
+        { name: "Coffee", left: 40 },
+        { name: "Cocoa", left: 7 },
+      ],
+    }),
+    node("each", "for_each", [1, 0], { concurrency: 2, onError: "continue" }),
+    {
+      ...node("line", "transform", [1, 1], { template: "{{ input.name }}: {{ input.left }}" }),
+      position: { x: 200, y: 220 },
+      parentId: "each",
+    },
+    node("response", "response", [3, 0]),
+  ],
+  edges: [
+    edge("items.output", "each.items"),
+    edge("each.item", "line.input"),
+    edge("each.results", "response.input"),
+  ],
+}
+
 const open = () => {
   let answers = 0
   return openTestEngine({
@@ -178,6 +204,9 @@ const furnish = async (engine: Engine) => {
     priority: 5,
     concurrencyKey: "acme",
   })
+  const { description, edges, name, nodes } = restock
+  const { id: restockId } = await workflows.create({ name, description, nodes, edges })
+  const loopRun = (await runs.start({ workflowId: restockId })).id
   await webhooks.test({ url: receiver })
   await webhooks.test({ url: "https://old.example.com/hook" })
   await clock.advance("3 minutes")
@@ -193,6 +222,8 @@ const furnish = async (engine: Engine) => {
     liveRun,
     askingRun,
     laterRun,
+    restockId,
+    loopRun,
   }
 }
 
@@ -205,7 +236,15 @@ export interface Scene {
   readonly cookie: string
   readonly made: Made &
     Record<
-      "askingRun" | "diamondId" | "digestId" | "digestRun" | "laterRun" | "liveRun" | "triageId",
+      | "askingRun"
+      | "diamondId"
+      | "digestId"
+      | "digestRun"
+      | "laterRun"
+      | "liveRun"
+      | "loopRun"
+      | "restockId"
+      | "triageId",
       string
     >
   readonly close: () => Promise<void>

@@ -61,6 +61,22 @@ const subjectsOf = ({ made }: Scene): ReadonlyArray<Subject> => [
     place: ["Run", `/runs/${made.digestRun}`, "Completed"],
     prepare: chooseNode("digest"),
   },
+  { name: "editor-loop", place: ["Restock", `/workflows/${made.restockId}`, "No problems"] },
+  {
+    name: "editor-collapsed",
+    place: ["Restock", `/workflows/${made.restockId}`, "No problems"],
+    prepare: async (page) => {
+      await page.getByRole("button", { name: "Collapse loop For each" }).click()
+    },
+  },
+  {
+    name: "run-loop",
+    place: ["Run", `/runs/${made.loopRun}?node=each`, "Completed"],
+    prepare: async (page) => {
+      await page.getByText("Items", { exact: true }).click()
+      await page.getByText("3: Completed").waitFor()
+    },
+  },
   { name: "run-asking", place: ["Run", `/runs/${made.askingRun}?node=ask`, "Amount in EUR"] },
   { name: "run-later", place: ["Run", `/runs/${made.laterRun}`, "Waits until"] },
   { name: "run-running", place: ["Run", `/runs/${made.liveRun}`, "Running"] },

@@ -56,6 +56,8 @@ export interface CanvasActions {
   readonly endRenaming: (nodeId: string, label?: string) => void
   /** Shows all inputs of a node, or only those that are used. */
   readonly toggleInputs: (nodeId: string) => void
+  /** Draws a loop without the nodes in it, or with them again. */
+  readonly toggleLoop: (loopId: string) => void
   readonly nodeViews: NodeViews
   /** A node that takes the focus when it is drawn for the first time. */
   readonly toFocus: { current: string | undefined }
@@ -76,6 +78,7 @@ export const onlyShown: CanvasActions = {
   beginRenaming: nothing,
   endRenaming: nothing,
   toggleInputs: nothing,
+  toggleLoop: nothing,
   nodeViews: {},
   toFocus: { current: undefined },
 }

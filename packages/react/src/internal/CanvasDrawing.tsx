@@ -5,9 +5,10 @@
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { ReactFlowProvider } from "@xyflow/react"
 import type { ComponentType } from "react"
-import { useCallback, useMemo, useState } from "react"
+import { useMemo } from "react"
 import type { CanvasProblem, CanvasProps } from "../CanvasProps.ts"
 import styles from "./Canvas.module.css"
+import { useCollapsedLoops, useIdSet } from "./CollapsedLoops.ts"
 import type { DrawnCanvasProps } from "./ShownCanvas.tsx"
 import { ShownCanvas } from "./ShownCanvas.tsx"
 import { useSurroundings } from "./Surroundings.ts"
@@ -42,23 +43,17 @@ export const CanvasDrawing = ({
     },
     [nodeViews],
   )
-  const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set())
-  const toggleInputs = useCallback((nodeId: string) => {
-    setExpanded((known) => {
-      const next = new Set(known)
-      if (!next.delete(nodeId)) next.add(nodeId)
-      return next
-    })
-  }, [])
+  const { ids: expanded, toggle: toggleInputs } = useIdSet()
+  const { collapsed, toggleLoop } = useCollapsedLoops({ ...props, nodeTypes })
   // While it cannot be changed for a moment, it is drawn in the same way.
   const hasEmptyBodies = Editable !== undefined && onCommand !== undefined
   const layout = useMemo(() => {
-    const options = { contentHeightOf, expanded, hasEmptyBodies, pinned, states }
+    const options = { collapsed, contentHeightOf, expanded, hasEmptyBodies, pinned, states }
     return layoutOf(value, nodeTypes, options)
-  }, [value, nodeTypes, contentHeightOf, expanded, hasEmptyBodies, pinned, states])
+  }, [value, nodeTypes, collapsed, contentHeightOf, expanded, hasEmptyBodies, pinned, states])
   const isEditable = Editable !== undefined && onCommand !== undefined && !readOnly
-  const drawn = { contentHeightOf, layout, nodeTypes, nodeViews, problems, toggleInputs }
-  const given = { ...props, ...drawn }
+  const drawn = { contentHeightOf, layout, nodeTypes, nodeViews, problems }
+  const given = { ...props, ...drawn, toggleInputs, toggleLoop }
   if (value.nodes.length === 0 && !isEditable)
     return <p className={styles.empty}>{messages.emptyCanvas}</p>
   return (

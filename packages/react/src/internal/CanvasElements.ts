@@ -60,6 +60,7 @@ const nodeOf = (
   const said = [
     messages.node(label, typeName, state === undefined ? "" : messages.nodeStates[state]),
     ...(box.body === undefined ? [] : [messages.loopOf(box.body.count)]),
+    ...(box.collapsed.length === 0 ? [] : [messages.collapsed(box.collapsed.length)]),
     ...loops.slice(0, 1).map((loop) => messages.inLoop(labels.get(loop) ?? loop)),
     ...(box.isDisabled ? [messages.disabled] : []),
     ...(box.isPinned ? [messages.pinned] : []),
@@ -139,7 +140,8 @@ const useNodes = ({ layout, problems, selection }: ElementOptions) => {
     const next = layout.boxes.map((box): readonly [string, Made] => {
       const loop = labels.get(box.loops[0] ?? "")
       const isSelected = selection.nodeIds.has(box.id)
-      const count = counts.get(box.id) ?? 0
+      const within = box.collapsed.reduce((sum, id) => sum + (counts.get(id) ?? 0), 0)
+      const count = (counts.get(box.id) ?? 0) + within
       const known = made.current.get(box.id)
       const isKept =
         known !== undefined &&

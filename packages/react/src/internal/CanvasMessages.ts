@@ -44,6 +44,10 @@ export const canvasMessages = {
         : `a loop of ${count} nodes`,
   inLoop: (loop: string) => `in loop ${loop}`,
   emptyLoop: "Drag nodes here: they are executed once for every item.",
+  collapsed: (count: number) =>
+    count === 1 ? "collapsed, with 1 node" : `collapsed, with ${count} nodes`,
+  collapseLoop: (loop: string) => `Collapse loop ${loop}`,
+  expandLoop: (loop: string) => `Expand loop ${loop}`,
   addInLoop: (loop: string) => `Add a node in loop ${loop}`,
   loopOfChosen: "Loop in which the selected nodes lie",
   noLoop: "In no loop",

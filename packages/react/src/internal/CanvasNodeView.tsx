@@ -3,7 +3,7 @@
  * application draws in it.
  */
 import type { Node, NodeProps } from "@xyflow/react"
-import { Pin, Plus, TriangleAlert } from "lucide-react"
+import { ChevronDown, ChevronRight, Pin, Plus, TriangleAlert } from "lucide-react"
 import type { KeyboardEvent } from "react"
 import { memo, useEffect, useRef } from "react"
 import { bodyPortWidth } from "../model/internal/BoxFrames.ts"
@@ -44,6 +44,31 @@ const MoreInputs = ({ box }: { readonly box: CanvasBox }) => {
         {box.isExpanded ? messages.fewerInputs : messages.moreInputs(box.hiddenInputs)}
       </button>
     </li>
+  )
+}
+
+/** Draws a loop without the nodes in it, or with them again. */
+const LoopToggle = ({ box }: { readonly box: CanvasBox }) => {
+  const { messages } = useSurroundings()
+  const { toggleLoop } = useCanvasActions()
+  const isCollapsed = box.collapsed.length > 0
+  if (!isCollapsed && (box.body?.count ?? 0) === 0) return null
+  const label = isCollapsed ? messages.expandLoop(box.label) : messages.collapseLoop(box.label)
+  const Icon = isCollapsed ? ChevronRight : ChevronDown
+  return (
+    <button
+      aria-expanded={!isCollapsed}
+      aria-label={label}
+      className={`nokey nodrag nopan ${styles.toggle}`}
+      onClick={(event) => {
+        event.stopPropagation()
+        toggleLoop(box.id)
+      }}
+      title={label}
+      type="button"
+    >
+      <Icon aria-hidden size={18} />
+    </button>
   )
 }
 
@@ -90,7 +115,9 @@ const Head = ({ box, problems }: BoxData) => {
   const { beginRenaming, isEditable, nodeViews, renaming } = useCanvasActions()
   const { color, icon: Icon } = nodeViews[box.type] ?? {}
   const type = box.isKnown ? box.typeName : messages.unknownType
-  const subtitle = box.framed === undefined ? type : messages.framed(box.framed.length)
+  const { length: hidden } = box.collapsed
+  const shown = hidden === 0 ? type : messages.collapsed(hidden)
+  const subtitle = box.framed === undefined ? shown : messages.framed(box.framed.length)
   return (
     <div
       className={styles.head}
@@ -122,6 +149,7 @@ const Head = ({ box, problems }: BoxData) => {
           <StateIcon size={18} state={box.state} />
         </span>
       )}
+      <LoopToggle box={box} />
     </div>
   )
 }
@@ -207,7 +235,7 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
         <Head box={box} problems={problems} />
       </div>
     )
-  if (box.body !== undefined)
+  if (box.body !== undefined || box.collapsed.length > 0)
     return (
       <div
         className={styles.loop}
@@ -218,11 +246,11 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
         ref={root}
         style={view?.color === undefined ? {} : { borderTopColor: view.color }}
       >
-        <div className={styles.top} style={{ blockSize: box.body.top }}>
+        <div className={styles.top} style={{ blockSize: box.body?.top ?? "100%" }}>
           <Head box={box} problems={problems} />
           <AllPorts box={box} />
         </div>
-        <LoopBody body={box.body} box={box} />
+        {box.body === undefined ? null : <LoopBody body={box.body} box={box} />}
       </div>
     )
   return (

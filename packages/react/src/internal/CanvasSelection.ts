@@ -11,6 +11,16 @@ import type { Selection } from "../model/editing/Clipboard.ts"
 /** Nothing is selected. */
 export const nothingSelected: Selection = { nodeIds: new Set(), edgeIds: new Set() }
 
+/** Selects a loop that is collapsed or expanded, so nothing is selected that nobody sees. */
+export const collapse = (
+  { toggleLoop }: { readonly toggleLoop: (loopId: string) => void },
+  { select }: Pick<ReturnType<typeof useSelection>, "select">,
+  loopId: string,
+): void => {
+  select({ nodeIds: new Set([loopId]), edgeIds: nothingSelected.edgeIds })
+  toggleLoop(loopId)
+}
+
 interface SelectionOptions {
   readonly selection?: Selection | undefined
   readonly onSelection?: ((selection: Selection) => void) | undefined

@@ -20,8 +20,9 @@ import { useElements } from "./CanvasElements.ts"
 import { CanvasFrame } from "./CanvasFrame.tsx"
 import type { KeyAction } from "./CanvasKeys.ts"
 import { isTyping, keyActionOf } from "./CanvasKeys.ts"
-import { nothingSelected, useSelection } from "./CanvasSelection.ts"
+import { collapse, nothingSelected, useSelection } from "./CanvasSelection.ts"
 import { useJoining } from "./Joining.ts"
+import { useLatest } from "./Latest.ts"
 import { KeySheet } from "./KeySheet.tsx"
 import { useMoving } from "./NodeMoving.ts"
 import { Palette } from "./Palette.tsx"
@@ -31,22 +32,6 @@ import type { DrawnCanvasProps } from "./ShownCanvas.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 
 const adding = ["Shift", "Meta", "Control"]
-
-/** The same functions with each drawing, which call the newest ones. */
-const useLatest = <A extends Record<string, (...given: never) => void>>(made: A): A => {
-  const latest = useRef(made)
-  latest.current = made
-  return useMemo(
-    () =>
-      Object.fromEntries(
-        Object.keys(made).map((name) => [
-          name,
-          (...given: ReadonlyArray<never>) => latest.current[name]!(...(given as never)),
-        ]),
-      ) as unknown as A,
-    [],
-  )
-}
 
 /** With Shift, browsers extend what is selected as text up to where a box of nodes begins. */
 const endTextSelection = ({ shiftKey, target }: PointerEvent) => {
@@ -120,6 +105,7 @@ const useEditor = (props: EditableCanvasProps) => {
     beginRenaming,
     endRenaming,
     lookAtChosen,
+    toggleLoop: (loopId: string) => collapse(props, chosen, loopId),
     touchPort: joining.touchPort,
   })
   useEffect(() => {

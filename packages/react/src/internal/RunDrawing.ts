@@ -5,6 +5,7 @@
  * Guarantees: pure; without loops, the same object. Leaves out: the items of a loop.
  */
 import type { RunDefinition } from "@millrace/api/PromiseClient"
+import { drawnGraph } from "../model/internal/DrawnGraph.ts"
 
 type Drawn = Pick<RunDefinition, "nodes" | "edges">
 type Node = Drawn["nodes"][number]
@@ -19,21 +20,13 @@ export const withoutBodies = <D extends Drawn>(
 ): D => {
   const byId = new Map(definition.nodes.map((node) => [node.id, node]))
   const isInner = (node: Node) => parentOf(node) !== undefined && !Object.hasOwn(ofRun, node.id)
-  const nodes = definition.nodes.filter((node) => !isInner(node))
-  if (nodes.length === definition.nodes.length) return definition
-  /** The node in whose place this one is not drawn. */
-  const around = (id: string): string => {
-    let node = byId.get(id)
+  return drawnGraph(definition, (id) => {
+    const inner = byId.get(id)
+    if (inner === undefined || !isInner(inner)) return undefined
+    let node: Node | undefined = inner
     for (let steps = 0; node !== undefined && isInner(node) && steps < byId.size; steps++) {
       node = byId.get(parentOf(node)!)
     }
     return node?.id ?? id
-  }
-  const edges = definition.edges.flatMap((edge) => {
-    const [source, target] = [around(edge.source), around(edge.target)]
-    if (target === edge.target) return [edge]
-    const { targetHandle: _, ...rest } = edge
-    return source === target ? [] : [{ ...rest, target }]
   })
-  return { ...definition, nodes, edges }
 }

@@ -16,7 +16,8 @@ import { CanvasContext, onlyShown, useZoomLevel } from "./CanvasContext.ts"
 import { CanvasControls } from "./CanvasControls.tsx"
 import { useElements } from "./CanvasElements.ts"
 import { CanvasFrame } from "./CanvasFrame.tsx"
-import { useSelection } from "./CanvasSelection.ts"
+import { useLatest } from "./Latest.ts"
+import { collapse, useSelection } from "./CanvasSelection.ts"
 
 /** What a canvas is given, with what it needs in any case. */
 export interface DrawnCanvasProps extends CanvasProps {
@@ -27,12 +28,24 @@ export interface DrawnCanvasProps extends CanvasProps {
   readonly contentHeightOf: (type: string) => number
   /** Shows all inputs of a node, or only those that are used. */
   readonly toggleInputs: (nodeId: string) => void
+  /** Draws a loop without the nodes in it, or with them again. */
+  readonly toggleLoop: (loopId: string) => void
 }
+
+type Place = Pick<CanvasBox, "x" | "y" | "body">
+
+/** The box at its place. One that was collapsed or expanded since then is no other box for that. */
+const placed = (box: CanvasBox, { body = box.body, x, y }: Place = box): CanvasBox => ({
+  ...box,
+  x,
+  y,
+  body: box.body === undefined ? undefined : body,
+})
 
 /** The layout as it was drawn, or with places of its own. */
 const useLayout = (drawn: CanvasLayout) => {
   const [isTidy, setTidy] = useState(false)
-  const [places, setPlaces] = useState<ReadonlyMap<string, Pick<CanvasBox, "x" | "y" | "body">>>()
+  const [places, setPlaces] = useState<ReadonlyMap<string, Place>>()
   const isWanted = isTidy || hasOverlaps(drawn)
   const shape = drawn.boxes.map(({ height, id }) => `${id} ${height}`).join("\n")
   useEffect(() => {
@@ -51,7 +64,7 @@ const useLayout = (drawn: CanvasLayout) => {
       isWanted && places !== undefined
         ? {
             ...drawn,
-            boxes: placeFrames(drawn.boxes.map((box) => ({ ...box, ...places.get(box.id) }))),
+            boxes: placeFrames(drawn.boxes.map((box) => placed(box, places.get(box.id)))),
           }
         : drawn,
     [drawn, isWanted, places],
@@ -63,12 +76,13 @@ const useLayout = (drawn: CanvasLayout) => {
 export const ShownCanvas = (props: DrawnCanvasProps) => {
   const { lookAt, nodeViews, problems, toggleInputs } = props
   const { isPlaced, layout, tidyUp } = useLayout(props.layout)
-  const { selection, takeEdges, takeNodes } = useSelection(props)
+  const { select, selection, takeEdges, takeNodes } = useSelection(props)
   const elements = useElements({ layout, moving: undefined, problems, selection })
   const zoom = useZoomLevel()
+  const calls = useLatest({ toggleLoop: (loopId: string) => collapse(props, { select }, loopId) })
   const actions = useMemo(
-    () => ({ ...onlyShown, nodeViews, toggleInputs, zoom }),
-    [nodeViews, toggleInputs, zoom],
+    () => ({ ...onlyShown, ...calls, nodeViews, toggleInputs, zoom }),
+    [calls, nodeViews, toggleInputs, zoom],
   )
   return (
     <CanvasContext.Provider value={actions}>

@@ -60,6 +60,8 @@ export interface CanvasBox {
   readonly loops: ReadonlyArray<string>
   /** Of a loop that is drawn as a frame; nothing for other nodes. */
   readonly body: BoxBody | undefined
+  /** The nodes in a loop that is collapsed: they are not drawn; none for other nodes. */
+  readonly collapsed: ReadonlyArray<string>
   /** The height of what is drawn below the ports. */
   readonly contentHeight: number
   readonly state: NodeState | undefined

@@ -12,6 +12,7 @@ import { framedBy, inputsOf } from "./editing/Document.ts"
 import type { LoopBodies } from "./editing/internal/LoopBodies.ts"
 import { loopBodiesOf } from "./editing/internal/LoopBodies.ts"
 import { typesOf } from "./internal/NodeVersions.ts"
+import { drawnGraph } from "./internal/DrawnGraph.ts"
 import { placesOn } from "./editing/internal/Parents.ts"
 
 /** A drawing to show: a workflow, the definition of a run, or a draft. */
@@ -165,6 +166,8 @@ export interface LayoutOptions {
   readonly pinned?: Readonly<Record<string, unknown>>
   /** Nodes that show all of their inputs. */
   readonly expanded?: ReadonlySet<string>
+  /** Loops that are drawn without the nodes in them. */
+  readonly collapsed?: ReadonlySet<string>
   /** True if a loop without nodes in it is drawn as a frame, too, to put some there. */
   readonly hasEmptyBodies?: boolean
 }
@@ -192,7 +195,11 @@ const noStates: NonNullable<LayoutOptions["states"]> = {}
 const noHeight = () => 0
 
 /** What boxes are made of. */
-interface Drawn extends Required<Omit<LayoutOptions, "expanded">> {
+interface Drawn extends Required<Omit<LayoutOptions, "collapsed" | "expanded">> {
+  readonly nodes: ReadonlyArray<CanvasNode>
+  readonly edges: ReadonlyArray<CanvasEdge>
+  /** The nodes in each loop that is collapsed. */
+  readonly hidden: ReadonlyMap<string, ReadonlyArray<string>>
   readonly expanded: ReadonlySet<string> | undefined
   readonly nodeTypes: ReadonlyArray<NodeTypeItem>
   readonly typeOfNode: (node: CanvasNode) => NodeTypeItem | undefined
@@ -208,17 +215,34 @@ interface Drawn extends Required<Omit<LayoutOptions, "expanded">> {
   readonly counts: ReadonlyMap<string, number>
 }
 
+/** The same without the nodes in loops that are collapsed, and which these are. */
+const collapsedIn = (
+  value: Pick<CanvasValue, "nodes" | "edges">,
+  { loopsAround }: LoopBodies,
+  collapsed: ReadonlySet<string>,
+) => {
+  const loopOf = (id: string) => loopsAround(id).findLast((loop) => collapsed.has(loop))
+  const inside = value.nodes.flatMap(({ id }) => {
+    const loop = loopOf(id)
+    return loop === undefined ? [] : [{ id, loop }]
+  })
+  const grouped = Map.groupBy(inside, ({ loop }) => loop)
+  const hidden = new Map([...grouped].map(([loop, all]) => [loop, all.map(({ id }) => id)]))
+  return { ...drawnGraph(value, loopOf), hidden }
+}
+
 const drawnOf = (
-  { edges, nodes, ports }: CanvasValue,
+  value: CanvasValue,
   nodeTypes: ReadonlyArray<NodeTypeItem>,
-  options: LayoutOptions,
+  { collapsed = new Set(), ...options }: LayoutOptions,
 ): Drawn => {
-  const bodies = loopBodiesOf(nodes, nodeTypes)
+  const bodies = loopBodiesOf(value.nodes, nodeTypes)
+  const { edges, hidden, nodes } = collapsedIn(value, bodies, collapsed)
   const isInner = ({ source, target }: CanvasEdge) =>
     bodies.isLoop(source) && bodies.loopsAround(target).includes(source)
   const [within, beside] = [edges.filter(isInner), edges.filter((edge) => !isInner(edge))]
   const counts = new Map<string, number>()
-  for (const { id } of nodes) {
+  for (const { id } of value.nodes) {
     const [loop] = bodies.loopsAround(id)
     if (loop !== undefined) counts.set(loop, (counts.get(loop) ?? 0) + 1)
   }
@@ -229,12 +253,15 @@ const drawnOf = (
     hasEmptyBodies: false,
     expanded: undefined,
     ...options,
+    nodes,
+    edges,
+    hidden,
     nodeTypes,
     typeOfNode: typesOf(nodeTypes),
-    told: new Map(ports?.map((each) => [each.nodeId, each])),
-    frames: new Map(nodes.map((node) => [node.id, framedBy(node)])),
+    told: new Map(value.ports?.map((each) => [each.nodeId, each])),
+    frames: new Map(value.nodes.map((node) => [node.id, framedBy(node)])),
     bodies,
-    placeOf: placesOn(nodes),
+    placeOf: placesOn(value.nodes),
     ins: handles(edges).ins,
     outs: handles(beside).outs,
     inner: handles(within).outs,
@@ -253,7 +280,8 @@ const withBody = (box: CanvasBox, node: CanvasNode, drawn: Drawn): CanvasBox => 
   const callsWorkflow =
     Object.hasOwn(inputsOf(node as never), workflowInput) ||
     drawn.ins.get(id)?.includes(workflowInput) === true
-  if (!bodies.isLoop(id) || (count === 0 && (!hasEmptyBodies || callsWorkflow))) return box
+  if (box.collapsed.length > 0 || !bodies.isLoop(id)) return box
+  if (count === 0 && (!hasEmptyBodies || callsWorkflow)) return box
   const ports = portsOf(typeOfNode(node)?.bodyPorts ?? [], inner.get(id) ?? [])
   return { ...box, body: { ports, count, top: height - contentHeight, origin: { x, y } } }
 }
@@ -297,6 +325,7 @@ const boxOf = (node: CanvasNode, drawn: Drawn): CanvasBox => {
     framed,
     loops: drawn.bodies.loopsAround(id),
     body: undefined,
+    collapsed: drawn.hidden.get(id) ?? [],
     contentHeight,
     state: states[id],
   }
@@ -313,8 +342,8 @@ export const layoutOf = (
   // A draft may have edges whose nodes are gone.
   const edges = value.edges.filter(({ source, target }) => ids.has(source) && ids.has(target))
   const drawn = drawnOf({ ...value, edges }, nodeTypes, options)
-  const boxes = value.nodes.map((node) => boxOf(node, drawn))
-  const lines = edges.map((edge): CanvasLine => {
+  const boxes = drawn.nodes.map((node) => boxOf(node, drawn))
+  const lines = drawn.edges.map((edge): CanvasLine => {
     const { id, source, target } = edge
     const sourcePort = edge.sourceHandle || defaultOutput
     const targetPort = edge.targetHandle || defaultInput

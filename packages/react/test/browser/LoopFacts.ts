@@ -68,6 +68,31 @@ export const loopFacts = () => {
       expect(done.errors).toEqual([])
     })
 
+    it("collapse to one node, and expand for what is chosen in them", async () => {
+      const { done, page } = await open(greetings)
+      const inner = page.locator('.react-flow__node[data-id="greet"]')
+      await inner.locator("strong").click()
+      await page.getByRole("button", { name: "Collapse loop For each" }).click()
+      await inner.waitFor({ state: "detached" })
+      const expand = page.getByRole("button", { name: "Expand loop For each" })
+      expect(await expand.evaluate((button) => button === document.activeElement)).toBe(true)
+      await page.getByRole("group", { name: /For each, collapsed, with 1 node/ }).waitFor()
+      expect(await page.locator(".react-flow__edge").count()).toBe(2)
+      expect(await findingsOf(page)).toEqual([])
+      await page.keyboard.press("Delete")
+      await page.getByText("2 nodes removed.").waitFor()
+      await page.keyboard.press("Control+z")
+      await expand.focus()
+      await page.keyboard.press("Enter")
+      await inner.waitFor()
+      await page.getByRole("button", { name: "Collapse loop For each" }).press("Enter")
+      await inner.waitFor({ state: "detached" })
+      await page.getByRole("tab", { name: "Nodes" }).click()
+      await page.locator('[data-row="greet"]').click()
+      await inner.waitFor({ state: "attached" })
+      expect(done.errors).toEqual([])
+    })
+
     it("take the nodes that are added in them, and leave with them", async () => {
       const { done, page, read } = await open({
         ...greetings,

@@ -36,6 +36,50 @@ describe("layoutOf", () => {
     expect([a!.label, b!.label]).toEqual(["First", "Text"])
   })
 
+  it("draws a collapsed loop without what lies in it, also in loops in it", () => {
+    const loop = { ...type, key: "loop", bodyPorts: type.outputPorts }
+    const inside = (id: string, parentId: string, of = "text") => ({
+      ...node(id, 0),
+      type: of,
+      parentId,
+    })
+    const value = {
+      nodes: [
+        node("in", 0),
+        { ...node("each", 400), type: "loop" },
+        inside("inner", "each", "loop"),
+        inside("a", "inner"),
+        inside("b", "each"),
+        node("out", 1_200),
+      ],
+      edges: [
+        { id: "in-a", source: "in", target: "a", targetHandle: "text" },
+        { id: "each-b", source: "each", target: "b" },
+        { id: "b-a", source: "b", target: "a" },
+        { id: "each-out", source: "each", target: "out" },
+      ],
+    }
+    const drawn = (...collapsed: ReadonlyArray<string>) => {
+      const { boxes, lines } = layoutOf(value, [type, loop], { collapsed: new Set(collapsed) })
+      const hidden = boxes.flatMap((box) => box.collapsed.map((id) => `${box.id}: ${id}`))
+      return { boxes: boxes.map(({ id }) => id).join(), hidden, lines, all: boxes }
+    }
+    const whole = drawn("each", "inner")
+    expect(whole.boxes).toBe("in,each,out")
+    expect(whole.hidden).toEqual(["each: inner", "each: a", "each: b"])
+    expect(whole.all[1]).toMatchObject({ body: undefined, width: 240 })
+    expect(whole.lines.map(({ id, target, targetPort }) => [id, target, targetPort])).toEqual([
+      ["in-a", "each", "input"],
+      ["each-out", "out", "input"],
+    ])
+    const part = drawn("inner")
+    expect(part.boxes).toBe("in,each,inner,b,out")
+    expect(part.hidden).toEqual(["inner: a"])
+    expect(part.lines.map(({ target }) => target)).toEqual(["inner", "b", "inner", "out"])
+    expect(drawn("b", "gone").boxes).toBe(drawn().boxes)
+    expect(drawn().hidden).toEqual([])
+  })
+
   it("gives rows to those of many inputs that are required or joined, or to all when asked", () => {
     const inputPorts = ["url", "a", "b", "c", "d"].map((name) => ({
       ...type.inputPorts[0]!,
