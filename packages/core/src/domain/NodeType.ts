@@ -121,6 +121,8 @@ export interface TakenSignals {
 export interface Calls {
   /** The input with the id of the workflow. A start freezes the workflow of an id that is drawn. */
   readonly input: string
+  /** The input that asks for the draft or for a version; without one, a start would take it. */
+  readonly version?: string
   /** The input with the values of its runs. */
   readonly values: string
   /**

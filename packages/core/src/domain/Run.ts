@@ -15,6 +15,7 @@ import { Priority } from "./Priority.ts"
 import { never, Timestamp } from "./Timestamp.ts"
 import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
+import type { VersionChoice } from "./WorkflowVersion.ts"
 
 /** The states of a run (specification, part 3). */
 export const RunStatus = Schema.Literals(["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"])
@@ -103,9 +104,19 @@ export const CalledWorkflow = Schema.Struct({
 })
 export interface CalledWorkflow extends Schema.Schema.Type<typeof CalledWorkflow> {}
 
-/** The workflows that nodes call by an id that is drawn, and those that these call, by id. */
+/**
+ * The workflows that nodes call by an id that is drawn, and those that these call: by id, and where
+ * a node asks for the draft or for a version, by both (`calledKey`).
+ */
 export const CalledWorkflows = Schema.Record(Schema.String, CalledWorkflow)
 export interface CalledWorkflows extends Schema.Schema.Type<typeof CalledWorkflows> {}
+
+/** The name of a workflow among those that are called, with what a node asks of it. */
+export const calledKey = (workflowId: string, version: VersionChoice | undefined): string => {
+  if (version !== undefined) return `${workflowId}@${version}`
+  // No workflow has such an id, but a node may name it: it must not be taken for another one.
+  return workflowId.includes("@") ? `${workflowId}@` : workflowId
+}
 
 /**
  * The settings of a workflow, with what else was in force when the run was started; of the body of

@@ -11,6 +11,7 @@ import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { Message, Wait } from "../domain/Message.ts"
 import type { LogLine, Run } from "../domain/Run.ts"
+import type { VersionChoice } from "../domain/WorkflowVersion.ts"
 import type { StartedRun } from "../ports/RunStore.ts"
 
 /** A failure that a handler expects: one sentence for the node's record. */
@@ -47,8 +48,10 @@ export type ChildRun = StartedRun
 
 /** The start of a child run. */
 export interface ChildRequest {
-  /** A workflow of the same account: what a start would take of it. */
+  /** A workflow of the same account. */
   readonly workflowId: string
+  /** Asks for its draft or for a version; without it, the child takes what a start would take. */
+  readonly version?: VersionChoice | undefined
   readonly values: JsonObject
   /** Which of the node's children it is, from 0. */
   readonly index: number

@@ -28,6 +28,7 @@ import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
 import { frozenOf, isWorkflowId } from "./internal/Called.ts"
+import { findTaken } from "./internal/TakenWorkflow.ts"
 import { contentOf, sameContent } from "./internal/WorkflowContents.ts"
 import type { ChangeContext, Decide, NotChanged } from "./internal/WorkflowChanges.ts"
 import { WorkflowChanges } from "./internal/WorkflowChanges.ts"
@@ -246,8 +247,8 @@ const calledByNew = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CalledWorkflows, StorageError> {
   const [call] = callsIn([drawNode([], wanted, types.all())], {}, types.all())
   if (call === undefined || !isWorkflowId(call.workflowId)) return {}
-  const found = yield* store.findCurrent(account, call.workflowId)
-  return Option.isNone(found) ? {} : { [call.workflowId]: frozenOf(found.value) }
+  const found = yield* findTaken(store, account, call.workflowId, call.version)
+  return Option.isNone(found) ? {} : { [call.key]: frozenOf(found.value) }
 })
 
 const decideAddition =

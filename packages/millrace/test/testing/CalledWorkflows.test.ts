@@ -99,6 +99,7 @@ describe("the fields of a called workflow", () => {
     expect(valid).toBe(true)
     expect(ports.map(({ name, required }) => [name, required])).toEqual([
       ["workflowId", true],
+      ["workflowVersion", false],
       ["values", false],
       ["item", true],
       ["factor", false],
@@ -130,13 +131,13 @@ describe("workflows.addNode", () => {
     const [id, other] = [await made(engine), await made(engine)]
     const inputs = { workflowId: id, item: 3 }
     const added = await engine.workflows.addNode(other, { nodeType: "sub_workflow", inputs })
-    expect(added.inputPorts).toEqual(["workflowId", "values", "item", "factor"])
+    expect(added.inputPorts).toEqual(["workflowId", "workflowVersion", "values", "item", "factor"])
     const odd = { ...inputs, item: "three", faktor: 1 }
     expect(
       await sentenceOf(engine.workflows.addNode(other, { nodeType: "sub_workflow", inputs: odd })),
     ).toBe(
       "inputs.item: expected a number; inputs.faktor: sub_workflow has no such input; it has " +
-        "workflowId, values, item, factor",
+        "workflowId, workflowVersion, values, item, factor",
     )
   })
 })
@@ -200,6 +201,128 @@ describe("a called workflow", () => {
   })
 })
 
+describe("the version of a called workflow", () => {
+  /** Says which of its contents it is: two published ones, and a draft. */
+  const told = async (engine: Engine) => {
+    const content = (text: string) => [node("out", "response", { input: text })]
+    const { id } = await engine.workflows.create({ name: "Told", nodes: content("one") })
+    await engine.workflows.publish(id)
+    await engine.workflows.update(id, { nodes: content("two") })
+    await engine.workflows.publish(id)
+    await engine.workflows.update(id, { nodes: content("draft") })
+    return { id, edit: () => engine.workflows.update(id, { nodes: content("edited") }) }
+  }
+
+  /** A workflow whose nodes of this type call another one, after an hour, by these inputs. */
+  const callers = async (
+    engine: Engine,
+    type: "sub_workflow" | "for_each",
+    inputs: Readonly<Record<string, object>>,
+  ) => {
+    const nodes = [
+      node("in", "request", { fields: [{ name: "version", type: "string", default: "draft" }] }),
+      node("pause", "delay", { for: "1 hour", input: {} }),
+      ...Object.entries(inputs).map(([id, each]) => node(id, type, each)),
+    ]
+    const edges = Object.keys(inputs).map((id) => edge("pause", `${id}.values`))
+    return (await engine.workflows.create({ name: "Callers", nodes, edges })).id
+  }
+
+  it("is the published one, or the draft or the number that the node asks for", async () => {
+    await using engine = await testEngine()
+    const { edit, id } = await told(engine)
+    const workflowId = await callers(engine, "sub_workflow", {
+      published: { workflowId: id },
+      first: { workflowId: id, workflowVersion: 1 },
+      second: { workflowId: id, workflowVersion: 2 },
+      draft: { workflowId: id, workflowVersion: "draft" },
+    })
+    const computed = await callers(engine, "sub_workflow", {
+      call: { workflowId: id, workflowVersion: "{{ values.version }}" },
+    })
+    const run = await engine.runs.start({ workflowId })
+    const later = await engine.runs.start({ workflowId: computed })
+    await edit()
+    await engine.crash()
+    await engine.restart()
+    await engine.clock.runToEnd()
+    const outputs = Object.entries(await run.nodes()).map(([nodeId, { output }]) => [
+      nodeId,
+      output?.["output"],
+    ])
+    expect(Object.fromEntries(outputs)).toMatchObject({
+      published: "two",
+      first: "one",
+      second: "two",
+      draft: "draft",
+    })
+    // What is computed is read when the child starts.
+    expect((await later.nodes())["call"]!.output).toMatchObject({ output: "edited" })
+    const children = (await engine.runs.list({ parent: run.id })).items
+    const versions = children.map(({ workflowVersion }) => workflowVersion ?? 0)
+    expect(versions.toSorted((one, other) => one - other)).toEqual([0, 1, 2, 2])
+  })
+
+  it("holds for each item of a loop, and a rerun calls it anew only if it changed", async () => {
+    await using engine = await testEngine()
+    const { edit, id } = await told(engine)
+    const items = [1, 2]
+    const workflowId = await callers(engine, "for_each", {
+      first: { items, workflowId: id, workflowVersion: 1 },
+      draft: { items, workflowId: id, workflowVersion: "draft" },
+    })
+    const run = await engine.runs.start({ workflowId })
+    await engine.clock.runToEnd()
+    const resultsOf = async (nodeId: string, { nodes }: Pick<typeof run, "nodes">) =>
+      (await nodes())[nodeId]!.output!["results"]
+    expect(await resultsOf("first", run)).toEqual(["one", "one"])
+    expect(await resultsOf("draft", run)).toEqual(["draft", "draft"])
+    await edit()
+    await engine.workflows.publish(id)
+    const again = await engine.runs.rerun(run.id, { definition: "current" })
+    await engine.clock.runToEnd()
+    expect(await resultsOf("draft", again)).toEqual(["edited", "edited"])
+    expect((await again.nodes())["first"]!.logs![0]!.message).toMatch(/Taken over/)
+  })
+
+  it("is refused at the start if there is none of this number, or it is no version", async () => {
+    await using engine = await testEngine()
+    const { id } = await told(engine)
+    const refusedOf = async (workflowVersion: unknown) => {
+      const call = { workflowId: id, workflowVersion }
+      const workflowId = await callers(engine, "sub_workflow", { call })
+      return sentenceOf(engine.runs.start({ workflowId }))
+    }
+    expect(await refusedOf(7)).toBe(
+      'Node "call": input "workflowId": there is no version 7 of workflow "wf"',
+    )
+    for (const odd of [0, 1.5, "published", true]) {
+      expect(await refusedOf(odd)).toMatch(/^Node "call": input "workflowVersion": expected/i)
+    }
+    const workflowId = await callers(engine, "sub_workflow", {
+      call: { workflowId: `${id}@1` },
+      other: { workflowId: id, workflowVersion: 1 },
+    })
+    expect(await sentenceOf(engine.runs.start({ workflowId }))).toMatch(/there is no workflow/)
+  })
+
+  it("that never ends is refused, and one that calls a version of before is not", async () => {
+    await using engine = await testEngine()
+    const { id } = await told(engine)
+    const calls = (workflowVersion: unknown) => ({
+      nodes: [node("call", "sub_workflow", { workflowId: id, workflowVersion })],
+      edges: [],
+    })
+    await engine.workflows.update(id, calls(1))
+    const run = await engine.runs.start({ workflowId: id, version: "draft" })
+    expect((await run.wait()).status).toBe("COMPLETED")
+    await engine.workflows.update(id, calls("draft"))
+    expect(await sentenceOf(engine.runs.start({ workflowId: id, version: "draft" }))).toMatch(
+      /its run would never end: "wf@draft" calls "wf@draft"/,
+    )
+  })
+})
+
 describe("workflows that call each other in a circle", () => {
   const circle = async (engine: Engine, isInBranch: boolean) => {
     const first = await caller(engine, "wf_later")
@@ -257,6 +380,8 @@ describe("a workflow that asks a person", () => {
     expect(await tried({ pinnedOutputs: { pay: { output: 1 } } })).toMatch(/which no start skips/)
     const overrides = { call: { workflowId: other } }
     expect(await tried({ graphInputOverrides: overrides })).toMatch(/Input override "workflowId"/)
+    const version = { call: { workflowVersion: "draft" } }
+    expect(await tried({ graphInputOverrides: version })).toMatch(/override "workflowVersion"/)
     const nodeOverrides = [node("call", "transform", { template: "yes" })]
     expect(await tried({ nodeOverrides })).toMatch(/Node override "call"/)
     expect(await tried({ singleNodeId: "pay" })).toMatch(/cannot run alone/)

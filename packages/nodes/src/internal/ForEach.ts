@@ -23,7 +23,7 @@ import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Result, Schema } from "effect"
 import { checked, issue } from "./Checked.ts"
-import { sentenceOf, values, workflowId } from "./ChildWorkflow.ts"
+import { sentenceOf, values, workflowId, workflowVersion } from "./ChildWorkflow.ts"
 
 /** How far the loop has come, while it waits for children. */
 type Progress = {
@@ -61,7 +61,7 @@ const problemsOfInputs = ({ hasBody, mayHave }: KnownInputs) => {
   if (hasBody === mayHave("workflowId")) {
     return [["workflowId", hasBody ? twoBodies : noBody] as const]
   }
-  const unused = hasBody ? ["values", "itemAs", "indexAs"].filter(mayHave) : []
+  const unused = hasBody ? ["workflowVersion", "values", "itemAs", "indexAs"].filter(mayHave) : []
   return unused.map((port) => [port, idle] as const)
 }
 
@@ -169,11 +169,12 @@ export const forEach = define({
     "Executes the nodes that lie in it, or a workflow, for every item of an array, and puts out " +
     "all results.",
   category: "flow",
-  calls: { input: "workflowId", values: "values", times: "each" },
+  calls: { input: "workflowId", version: "workflowVersion", values: "values", times: "each" },
   icon: "repeat",
   inputs: {
     items,
     workflowId: Schema.optionalKey(workflowId),
+    workflowVersion,
     values,
     itemAs: Schema.optionalKey(
       Name.annotate({ description: "The value of the Request node that is the item: `item`." }),
@@ -248,7 +249,8 @@ export const forEach = define({
         if (node.hasBody) return { body: { item, index }, index }
         const more = indexAs === undefined ? {} : { [indexAs]: index }
         const given = { ...inputs.values, [itemAs]: item, ...more }
-        return { workflowId: inputs.workflowId!, values: given, index }
+        const { workflowId: called, workflowVersion: version } = inputs
+        return { workflowId: called!, version, values: given, index }
       }
       const limits = { atOnce: concurrency, isStopping, total }
       return yield* goOn({ started: before.started, ended }, limits, requestOf)

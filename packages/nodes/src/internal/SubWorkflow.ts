@@ -10,7 +10,7 @@ import { childEndOf, childMessage } from "@millrace/core/domain/Message"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
-import { sentenceOf, values, workflowId } from "./ChildWorkflow.ts"
+import { sentenceOf, values, workflowId, workflowVersion } from "./ChildWorkflow.ts"
 
 /** `sub_workflow`: puts out what a run of another workflow puts out. */
 export const subWorkflow = define({
@@ -20,8 +20,8 @@ export const subWorkflow = define({
   description: "Executes another workflow as a run of its own, and puts out its output.",
   category: "flow",
   icon: "workflow",
-  calls: { input: "workflowId", values: "values", times: "once" },
-  inputs: { workflowId, values },
+  calls: { input: "workflowId", version: "workflowVersion", values: "values", times: "once" },
+  inputs: { workflowId, workflowVersion, values },
   outputs: {
     output: Json.annotate({ description: "The output of the child run." }),
     runId: Schema.String.annotate({ description: "The id of the child run." }),
@@ -30,13 +30,14 @@ export const subWorkflow = define({
     inputs: { workflowId: "wf_invoice", values: { order: 12 } },
     outputs: { output: "sent", runId: "run_1" },
   },
-  run: ({ values: given = {}, workflowId: id, ...fields }) =>
+  run: ({ values: given = {}, workflowId: id, workflowVersion: version, ...fields }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
       const end = node.message === undefined ? undefined : childEndOf(node.message)
       if (end === undefined) {
         const child = yield* node.prepareChild({
           workflowId: id,
+          version,
           values: { ...given, ...fields },
           index: 0,
         })

@@ -20,6 +20,7 @@ import { problemOfNode } from "../../graph/internal/Problem.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import type { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
+import { findTaken } from "./TakenWorkflow.ts"
 
 /** The workflows that a start freezes, and what stands against that. */
 export interface Called {
@@ -59,10 +60,14 @@ export const frozenOf = (workflow: Workflow): CalledWorkflow => {
   }
 }
 
-const unknownTo = ({ nodeId, port, workflowId }: Call): Problem =>
-  problemOfNode(nodeId, `input ${quoted(port)}: there is no workflow ${quoted(workflowId)}`, {
-    port,
-  })
+/** What a sentence says of a workflow that is not there. */
+export const missing = ({ version, workflowId }: Pick<Call, "version" | "workflowId">): string =>
+  typeof version === "number"
+    ? `there is no version ${version} of workflow ${quoted(workflowId)}`
+    : `there is no workflow ${quoted(workflowId)}`
+
+const unknownTo = (call: Call): Problem =>
+  problemOfNode(call.nodeId, `input ${quoted(call.port)}: ${missing(call)}`, { port: call.port })
 
 const tooLarge = (workflows: ReadonlyArray<CalledWorkflow>): string | undefined => {
   if (workflows.length > workflowsCalled) return `more than ${workflowsCalled}`
@@ -70,9 +75,24 @@ const tooLarge = (workflows: ReadonlyArray<CalledWorkflow>): string | undefined 
   return bytes > calledBytes ? `${bytes} bytes of JSON; the limit is ${calledBytes}` : undefined
 }
 
+/** What is called: what is `frozen`, or else what is stored, if there is any. */
+const calledAs = Effect.fnUntraced(function* (
+  { graphs, workflows: store }: Parts,
+  account: AccountId,
+  { key, version, workflowId }: Call,
+  frozen: CalledWorkflows,
+): Effect.fn.Return<CalledWorkflow | undefined, StorageError> {
+  if (!isWorkflowId(workflowId)) return undefined
+  if (Object.hasOwn(frozen, key)) return frozen[key]
+  const stored = yield* findTaken(store, account, workflowId, version)
+  if (Option.isNone(stored)) return undefined
+  const called = frozenOf(stored.value)
+  return { ...called, nodes: graphs.withVersions(called.nodes) }
+})
+
 /** Reads what is called, except what is `frozen` already. */
 export const calledBy = Effect.fnUntraced(function* (
-  { graphs, workflows: store }: Parts,
+  parts: Parts,
   account: AccountId,
   { drawn, own }: Calls,
   frozen: CalledWorkflows = {},
@@ -82,34 +102,27 @@ export const calledBy = Effect.fnUntraced(function* (
   const found = new Map<string, CalledWorkflow>()
   const asked = new Set<string>()
   while (next.length > 0) {
-    const ids = [...new Set(next.map(({ workflowId }) => workflowId))].filter(
-      (id) => !asked.has(id),
+    const level = new Map(next.filter(({ key }) => !asked.has(key)).map((call) => [call.key, call]))
+    for (const key of level.keys()) asked.add(key)
+    const read = yield* Effect.forEach(
+      level.values(),
+      (call) => calledAs(parts, account, call, frozen),
+      { concurrency: "unbounded" },
     )
-    for (const id of ids) asked.add(id)
-    const unread = ids.filter((id) => !Object.hasOwn(frozen, id)).filter(isWorkflowId)
-    const read = yield* Effect.forEach(unread, (id) => store.findCurrent(account, id), {
-      concurrency: "unbounded",
+    const fresh = [...level.keys()].flatMap((key, index) => {
+      const workflow = read[index]
+      return workflow === undefined ? [] : [[key, workflow] as const]
     })
-    const stored = new Map<string, CalledWorkflow>(
-      read.filter(Option.isSome).map(({ value }) => {
-        const called = frozenOf(value)
-        return [value.id, { ...called, nodes: graphs.withVersions(called.nodes) }]
-      }),
-    )
-    const fresh = ids.flatMap((id) => {
-      const workflow = Object.hasOwn(frozen, id) ? frozen[id] : stored.get(id)
-      return workflow === undefined ? [] : [[id, workflow] as const]
-    })
-    for (const [id, workflow] of fresh) found.set(id, workflow)
+    for (const [key, workflow] of fresh) found.set(key, workflow)
     const problem = tooLarge([...found.values()])
     if (problem !== undefined) {
       const message = `The workflows that it calls, and those that these call, are ${problem}`
       return { workflows: undefined, problems: [{ message }] }
     }
-    next = fresh.flatMap(([, workflow]) => graphs.calls(workflow.nodes, {}))
+    next = fresh.flatMap(([, workflow]) => parts.graphs.calls(workflow.nodes, {}))
   }
   return {
     workflows: found.size === 0 ? undefined : Object.fromEntries(found),
-    problems: own.filter(({ workflowId }) => !found.has(workflowId)).map(unknownTo),
+    problems: own.filter(({ key }) => !found.has(key)).map(unknownTo),
   }
 })

@@ -24,7 +24,7 @@ import type {
   Run,
   RunRecord,
 } from "../../domain/Run.ts"
-import { notStarted } from "../../domain/Run.ts"
+import { calledKey, notStarted } from "../../domain/Run.ts"
 import { webhookOfChildren } from "../../domain/Webhook.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { RunStore } from "../../ports/RunStore.ts"
@@ -38,13 +38,14 @@ import { NodeError } from "../CurrentNode.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { Ids } from "../Ids.ts"
 import { costOf } from "./Billing.ts"
-import { isWorkflowId } from "./Called.ts"
+import { isWorkflowId, missing } from "./Called.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import { givenRowsOf, newRunOf, overlayOf } from "./NewRun.ts"
 import type { Plan } from "./Plan.ts"
 import { estimateOf } from "./Plan.ts"
 import * as StartPlan from "./StartPlan.ts"
+import { findTaken } from "./TakenWorkflow.ts"
 
 /** How nodes of this process start child runs. */
 export interface ChildSource {
@@ -185,7 +186,7 @@ const asStored = (
 const bytesOf = (json: Json): number => new TextEncoder().encode(JSON.stringify(json)).length
 
 const prepare = (services: Services): ChildSource["prepare"] =>
-  Effect.fnUntraced(function* (run, nodeId, { index, values, workflowId }, frozen = {}) {
+  Effect.fnUntraced(function* (run, nodeId, { index, values, version, workflowId }, frozen = {}) {
     const { clock, ids, limits, planning, workflows } = services
     const parent = yield* placeOf(run, nodeId, index)
     const bytes = bytesOf(values)
@@ -194,14 +195,16 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     }
     const account = run.accountId
     const named = `workflow ${quoted(workflowId)}`
-    const called = Object.hasOwn(frozen, workflowId) ? frozen[workflowId] : undefined
+    const kept = calledKey(workflowId, version)
+    const called = Object.hasOwn(frozen, kept) ? frozen[kept] : undefined
     const id = workflowId
-    if (!isWorkflowId(id)) return yield* refusal(`there is no ${named}`)
+    const unknown = refusal(missing({ version, workflowId }))
+    if (!isWorkflowId(id)) return yield* unknown
     const found =
       called === undefined
-        ? yield* read(named, workflows.findCurrent(account, id))
+        ? yield* read(named, findTaken(workflows, account, id, version))
         : Option.some(asStored(run, id, called))
-    if (Option.isNone(found)) return yield* refusal(`there is no ${named}`)
+    if (Option.isNone(found)) return yield* unknown
     const maxCredits = leftOf(run)
     const { keyId, priority, source } = run
     const request = {

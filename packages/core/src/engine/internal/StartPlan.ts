@@ -74,7 +74,7 @@ const callsOf = (
   nodes: ReadonlyArray<Node>,
   asking: ReadonlySet<string>,
 ): ReadonlyArray<Call> =>
-  asking.size === 0 ? [] : calls(nodes, {}).filter(({ workflowId }) => asking.has(workflowId))
+  asking.size === 0 ? [] : calls(nodes, {}).filter(({ key }) => asking.has(key))
 
 type Parts = Effect.Success<typeof services>
 

@@ -2,13 +2,14 @@
  * Which content of a workflow a start takes: the published version, or the draft where none is
  * published, unless the start asks for the draft or for the version of a number.
  *
- * Guarantees: starts, validations, reruns and triggers ask here. Leaves out: who can ask for
- * nothing else, such as children, and reads `WorkflowStore.findCurrent`.
+ * Guarantees: starts, validations, reruns, triggers and nodes that call workflows ask here.
  */
 import { Effect, Option } from "effect"
 import type { AccountId, WorkflowId } from "../../domain/Id.ts"
+import type { Workflow } from "../../domain/Workflow.ts"
 import type { VersionChoice } from "../../domain/WorkflowVersion.ts"
 import { workflowOf } from "../../domain/WorkflowVersion.ts"
+import type { StorageError } from "../../ports/StorageError.ts"
 import type { WorkflowStore } from "../../ports/WorkflowStore.ts"
 import { VersionNotFound, WorkflowNotFound } from "../Refusals.ts"
 import type { StartRequest } from "./NewRun.ts"
@@ -44,6 +45,19 @@ export const knownVersion = (
     ? Effect.asVoid(foundVersion(store, account, workflowId, choice))
     : Effect.void
 
+/** What is asked for of a workflow, as it is stored now, if the account has it. */
+export const findTaken = (
+  store: WorkflowStore["Service"],
+  account: AccountId,
+  id: WorkflowId,
+  choice: VersionChoice | undefined,
+): Effect.Effect<Option.Option<Workflow>, StorageError> =>
+  typeof choice === "number"
+    ? Effect.map(store.findVersion(account, id, choice), Option.map(workflowOf))
+    : choice === "draft"
+      ? store.find(account, id)
+      : store.findCurrent(account, id)
+
 /** The workflow that a start takes, as it is stored now. */
 export const takenWorkflow = Effect.fnUntraced(function* (
   store: WorkflowStore["Service"],
@@ -55,8 +69,6 @@ export const takenWorkflow = Effect.fnUntraced(function* (
   if (typeof choice === "number") {
     return workflowOf(yield* foundVersion(store, account, workflowId, choice))
   }
-  const found = yield* choice === "draft"
-    ? store.find(account, workflowId)
-    : store.findCurrent(account, workflowId)
+  const found = yield* findTaken(store, account, workflowId, choice)
   return Option.isSome(found) ? found.value : yield* new WorkflowNotFound({ workflowId })
 })

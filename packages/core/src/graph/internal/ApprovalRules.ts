@@ -74,13 +74,15 @@ const problemsOfAsking = (
 
 /** A node that calls a workflow in which a person is asked keeps calling it. */
 const problemsOfCall = (
-  { nodeId, port }: Call,
+  { nodeId, ports }: Call,
   { inputOverrides, nodeOverrides, pinnedOutputs = {} }: Laid,
 ): ReadonlyArray<Problem> => {
   const given = Object.hasOwn(inputOverrides, nodeId) ? inputOverrides[nodeId]! : {}
   const refused = [
     ...(nodeOverrides.some(({ id }) => id === nodeId) ? ["Node override"] : []),
-    ...(Object.hasOwn(given, port) ? [`Input override ${quoted(port)} of node`] : []),
+    ...ports
+      .filter((port) => Object.hasOwn(given, port))
+      .map((port) => `Input override ${quoted(port)} of node`),
     ...(Object.hasOwn(pinnedOutputs, nodeId) ? ["Pinned output of node"] : []),
   ]
   const why = "it calls a workflow that asks a person, which no start skips"

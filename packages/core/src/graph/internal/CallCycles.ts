@@ -10,7 +10,7 @@ import { quoted } from "../../domain/Quote.ts"
 import type { CalledWorkflow, CalledWorkflows } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
 import type { Call } from "./CalledWorkflows.ts"
-import { callsIn, namedIn } from "./CalledWorkflows.ts"
+import { callOnceOf, callsIn } from "./CalledWorkflows.ts"
 import type { Problem } from "./Problem.ts"
 import { problemOfNode } from "./Problem.ts"
 import { fieldsOf } from "./RequestFields.ts"
@@ -30,16 +30,15 @@ const certainCalls = (graph: Graph): ReadonlyArray<Call> => {
   const { edgeOutput, edgeSource, inEdges, inStart, nodes } = graph
   const executes = new Uint8Array(nodes.length)
   return nodes.flatMap((node) => {
-    const { isUnused, id: nodeId, index, settings, type } = node
+    const { isUnused, index, settings } = node
     if (isUnused || settings.disabled) return []
     const isReached = inEdges.subarray(inStart[index], inStart[index + 1]).every((edge) => {
       const source = edgeSource[edge]!
       return executes[source] === 1 && isCertain(nodes[source]!, edgeOutput[edge]!)
     })
     executes[index] = isReached ? 1 : 0
-    const workflowId = namedIn(type, settings)
-    if (!isReached || type.calls?.times !== "once" || workflowId === undefined) return []
-    return [{ nodeId, port: type.calls.input, workflowId }]
+    const call = isReached ? callOnceOf(node) : undefined
+    return call === undefined ? [] : [call]
   })
 }
 
@@ -48,7 +47,7 @@ const hasCycle = (workflows: CalledWorkflows, types: NodeTypesByKey): boolean =>
   const left = new Map(
     Object.entries(workflows).map(([id, { nodes }]) => [
       id,
-      new Set(callsIn(nodes, {}, types).map(({ workflowId }) => workflowId)),
+      new Set(callsIn(nodes, {}, types).map(({ key }) => key)),
     ]),
   )
   // Without cycles, there is always one left that calls nothing that is left.
@@ -89,16 +88,16 @@ export const problemsOfCycles = (
   const cycleFrom = (path: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
     const last = path.at(-1)!
     if (ending.has(last)) return undefined
-    for (const { workflowId } of callsOf(last)) {
-      const longer = [...path, workflowId]
-      const found = path.includes(workflowId) ? longer : cycleFrom(longer)
+    for (const { key } of callsOf(last)) {
+      const longer = [...path, key]
+      const found = path.includes(key) ? longer : cycleFrom(longer)
       if (found !== undefined) return found
     }
     ending.add(last)
     return undefined
   }
-  return certainCalls(graph).flatMap(({ nodeId, port, workflowId }) => {
-    const cycle = cycleFrom([workflowId])
+  return certainCalls(graph).flatMap(({ key, nodeId, port }) => {
+    const cycle = cycleFrom([key])
     if (cycle === undefined) return []
     const path = cycle.map(quoted).join(" calls ")
     const reason = `its run would never end: ${path}, without a condition; call it in a branch`

@@ -4,28 +4,63 @@
  *
  * Guarantees: pure. Leaves out: workflows whose ids are computed, reading any, and cycles.
  */
+import { Schema } from "effect"
 import { approvalType } from "../../domain/Approval.ts"
-import type { InputPort, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"
+import type { Calls, InputPort, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"
 import { typeOfNode } from "../../domain/NodeType.ts"
 import type { CalledWorkflow, CalledWorkflows, InputOverrides } from "../../domain/Run.ts"
+import { calledKey } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
+import { VersionChoice } from "../../domain/WorkflowVersion.ts"
 import { readLiteral } from "./Literal.ts"
 import type { RequestField } from "./RequestFields.ts"
 import { clausesOfField, fieldsOf, requestIn, schemaOfField } from "./RequestFields.ts"
 
-/** A node, and the id of the workflow that it calls. */
-export interface Call {
-  readonly nodeId: string
-  readonly port: string
+/** A workflow, and what is asked of it: a start would take it, or the draft, or a version. */
+export interface CallTarget {
   readonly workflowId: string
+  readonly version: VersionChoice | undefined
+  /** Its name among the workflows that a run keeps. */
+  readonly key: string
 }
 
-/** The workflow that a node with these settings calls by an id that is drawn. */
-export const namedIn = ({ calls }: NodeType, { inputs }: Pick<NodeSettings, "inputs">) => {
-  if (calls === undefined || !Object.hasOwn(inputs, calls.input)) return undefined
-  const id = inputs[calls.input]
-  return typeof id === "string" && readLiteral(id) === undefined ? id : undefined
+/** A node, and what it calls. */
+export interface Call extends CallTarget {
+  readonly nodeId: string
+  /** The input with the id of the workflow. */
+  readonly port: string
+  /** The inputs that say what is called. */
+  readonly ports: ReadonlyArray<string>
+}
+
+const isVersion = Schema.is(VersionChoice)
+
+/** The workflow that a node with these settings calls, if all that says so is drawn. */
+export const namedIn = (
+  { calls }: NodeType,
+  { inputs }: Pick<NodeSettings, "inputs">,
+): CallTarget | undefined => {
+  if (calls === undefined) return undefined
+  const drawn = (port: string) => (Object.hasOwn(inputs, port) ? inputs[port] : undefined)
+  const workflowId = drawn(calls.input)
+  if (typeof workflowId !== "string" || readLiteral(workflowId) !== undefined) return undefined
+  const version = calls.version === undefined ? undefined : drawn(calls.version)
+  if (version !== undefined && !isVersion(version)) return undefined
+  return { workflowId, version, key: calledKey(workflowId, version) }
+}
+
+const callOf = (nodeId: string, { input, version }: Calls, target: CallTarget): Call => ({
+  ...target,
+  nodeId,
+  port: input,
+  ports: version === undefined ? [input] : [input, version],
+})
+
+interface CallingNode {
+  readonly id: string
+  readonly type: NodeType
+  readonly settings: Pick<NodeSettings, "inputs">
 }
 
 /** The workflows that enabled nodes call by ids that are drawn, or that a start gives. */
@@ -39,19 +74,23 @@ export const callsIn = (
     if (type?.calls === undefined) return []
     const { disabled, inputs: drawn } = settingsOf(node)
     const given = Object.hasOwn(overrides, node.id) ? overrides[node.id] : undefined
-    const workflowId = namedIn(type, { inputs: { ...drawn, ...given } })
-    return disabled || workflowId === undefined
-      ? []
-      : [{ nodeId: node.id, port: type.calls.input, workflowId }]
+    const target = namedIn(type, { inputs: { ...drawn, ...given } })
+    return disabled || target === undefined ? [] : [callOf(node.id, type.calls, target)]
   })
+
+/** What a node of a compiled graph calls once, if all that says so is drawn. */
+export const callOnceOf = ({ id, settings, type }: CallingNode): Call | undefined => {
+  const target = type.calls?.times === "once" ? namedIn(type, settings) : undefined
+  return target === undefined ? undefined : callOf(id, type.calls!, target)
+}
 
 const workflowOf = (
   type: NodeType,
   settings: NodeSettings,
   workflows: CalledWorkflows,
 ): CalledWorkflow | undefined => {
-  const id = namedIn(type, settings)
-  return id !== undefined && Object.hasOwn(workflows, id) ? workflows[id] : undefined
+  const key = namedIn(type, settings)?.key
+  return key !== undefined && Object.hasOwn(workflows, key) ? workflows[key] : undefined
 }
 
 const inputOf = (field: RequestField, isNeeded: boolean): InputPort => ({
@@ -90,33 +129,29 @@ export const portsOf = (
   return { ...ports, inputs }
 }
 
-/** Those of these workflows in which somebody is asked, by their own nodes or by what they call. */
+/** The keys of the workflows that ask somebody, by their own nodes or by what they call. */
 export const asking = (workflows: CalledWorkflows, types: NodeTypesByKey): ReadonlySet<string> => {
   const found = new Set<string>()
   const asks = ({ nodes }: CalledWorkflow) =>
     nodes.some((node) => node.type === approvalType && !settingsOf(node).disabled) ||
-    callsIn(nodes, {}, types).some(({ workflowId }) => found.has(workflowId))
+    callsIn(nodes, {}, types).some(({ key }) => found.has(key))
   let known = -1
   while (found.size > known) {
     known = found.size
-    for (const [id, workflow] of Object.entries(workflows)) if (asks(workflow)) found.add(id)
+    for (const [key, workflow] of Object.entries(workflows)) if (asks(workflow)) found.add(key)
   }
   return found
 }
 
 /** The revisions of what a call leads to, as a text to compare. */
-const revisionsOf = (
-  { workflowId }: Call,
-  workflows: CalledWorkflows,
-  types: NodeTypesByKey,
-): string => {
+const revisionsOf = (call: Call, workflows: CalledWorkflows, types: NodeTypesByKey): string => {
   const revisions = new Map<string, number>()
-  const left = [workflowId]
-  for (let id = left.pop(); id !== undefined; id = left.pop()) {
-    const called = Object.hasOwn(workflows, id) ? workflows[id] : undefined
-    if (called === undefined || revisions.has(id)) continue
-    revisions.set(id, called.revision)
-    left.push(...callsIn(called.nodes, {}, types).map((each) => each.workflowId))
+  const left = [call.key]
+  for (let key = left.pop(); key !== undefined; key = left.pop()) {
+    const called = Object.hasOwn(workflows, key) ? workflows[key] : undefined
+    if (called === undefined || revisions.has(key)) continue
+    revisions.set(key, called.revision)
+    left.push(...callsIn(called.nodes, {}, types).map((each) => each.key))
   }
   return JSON.stringify([...revisions].toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
@@ -142,6 +177,6 @@ export const rerunCallsOf = (
     before !== undefined && revisionsOf(call, before, types) !== revisionsOf(call, now, types)
   return {
     changed: idsOf(calls.filter(isChanged)),
-    asking: idsOf(calls.filter(({ workflowId }) => asked.has(workflowId))),
+    asking: idsOf(calls.filter(({ key }) => asked.has(key))),
   }
 }
