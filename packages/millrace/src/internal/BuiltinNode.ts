@@ -246,6 +246,11 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
        * when the run was started; one that is computed, as it is then.
        */
       readonly workflowId: string
+      /**
+       * `draft`, or the number of a published version. By default what a start takes: the
+       * published version, or the draft where none is published.
+       */
+      readonly workflowVersion: "draft" | number
       /** Values for the Request node of that workflow. */
       readonly values: { readonly [key: string]: unknown }
     }
@@ -269,6 +274,11 @@ export interface BuiltinNodes extends BuiltinNetworkNodes {
        * when the run was started; one that is computed, as it is then.
        */
       readonly workflowId: string
+      /**
+       * `draft`, or the number of a published version. By default what a start takes: the
+       * published version, or the draft where none is published.
+       */
+      readonly workflowVersion: "draft" | number
       /** Values for the Request node of that workflow. */
       readonly values: { readonly [key: string]: unknown }
       /** The value of the Request node that is the item: `item`. */
