@@ -13,6 +13,7 @@ import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
 import { notStarted } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { Webhook } from "@millrace/core/domain/Webhook"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import type { Attempted } from "@millrace/core/domain/DeliveryStep"
@@ -129,6 +130,16 @@ const deliveryOf = (id: DeliveryId, accountId: AccountId, createdAt: Timestamp):
   body: `{"id":"${id}"}`,
   createdAt,
 })
+
+/** A webhook as it is kept. */
+export const webhook: Webhook = {
+  url: "https://receiver.example/hook?a=b",
+  origin: "https://receiver.example",
+  events: ["run.completed", "node.failed"],
+  scope: "tree",
+  metadata: { text: "a\u0000b" },
+  headers: "sealed",
+}
 
 /** A large value at a place of a row. */
 export const placedValue = (at: string): PlacedValue => ({

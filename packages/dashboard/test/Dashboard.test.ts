@@ -16,7 +16,7 @@ import { runFailedAgain } from "./FailedRuns.ts"
 import { followRuns } from "./FollowRuns.ts"
 import { isRead, pagesOf, title } from "./Pages.ts"
 import { startLater } from "./LaterStart.ts"
-import { makeSchedule, testWebhook } from "./Triggers.ts"
+import { makeSchedule, tellOfRuns, testWebhook } from "./Triggers.ts"
 import { publishVersions } from "./PublishVersions.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
@@ -313,6 +313,7 @@ describe("working", () => {
     await row.waitFor()
     expect(await findingsOf(page)).toEqual([])
     expect(await page.content()).not.toContain(address)
+    await tellOfRuns(page, row, hook)
     expect((await send()).status).toBe(202)
     await row.getByRole("checkbox").click()
     await expect.poll(() => row.getByRole("checkbox").isChecked()).toBe(false)
@@ -321,6 +322,9 @@ describe("working", () => {
     await page.getByLabel("Started by").selectOption("Webhook")
     await page.getByRole("link", { name: "Completed" }).waitFor()
     expect(await page.getByRole("row").count()).toBe(2)
+    await go(page, "Deliveries")
+    await page.getByRole("row", { name: `run.completed ${hook}` }).waitFor()
+    await page.goBack()
     await page.goBack()
     await testWebhook(page, row)
     await row.getByRole("button", { name: /^New address/ }).click()

@@ -1,5 +1,6 @@
 /**
- * On the page of a workflow's triggers: makes a schedule, and tries a webhook at its test address.
+ * On the page of a workflow's triggers: makes a schedule, tries a webhook at its test address, and
+ * has somebody told of a trigger's runs.
  */
 import type { Locator, Page } from "playwright-core"
 import { expect } from "vitest"
@@ -58,5 +59,24 @@ export const testWebhook = async (page: Page, row: Locator): Promise<void> => {
   await dialog.getByText(/POST, would start a run/).click()
   await dialog.getByText('"name": "Ada"').waitFor()
   expect(await findingsOf(page)).toEqual([])
+  await page.keyboard.press("Escape")
+}
+
+/** Has the receiver told of the ends of the runs that the trigger in a row starts. */
+export const tellOfRuns = async (page: Page, row: Locator, receiver: string): Promise<void> => {
+  const dialog = page.getByRole("dialog")
+  const open = async () => {
+    await row.getByRole("button", { name: /^Edit/ }).click()
+    await dialog.getByText("Tell somebody").click()
+  }
+  await open()
+  await dialog.getByLabel("Address that is told").fill(receiver)
+  await dialog.getByLabel("It is told of").selectOption("The ends of its runs")
+  expect(await findingsOf(page)).toEqual([])
+  await dialog.getByRole("button", { name: "Save" }).click()
+  await dialog.waitFor({ state: "detached" })
+  await open()
+  expect(await dialog.getByLabel("Address that is told").inputValue()).toBe(receiver)
+  expect(await dialog.getByLabel("It is told of").inputValue()).toMatch(/^run.completed /)
   await page.keyboard.press("Escape")
 }

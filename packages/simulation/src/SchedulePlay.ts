@@ -46,6 +46,7 @@ const following = (id: string, watch: string, follower: string): RunEndTrigger =
   into: { runId: "runId", status: "status" },
   values: {},
   version: null,
+  webhook: null,
   enabled: true,
   createdAt: epoch,
   updatedAt: epoch,

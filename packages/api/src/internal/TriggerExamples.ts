@@ -66,6 +66,7 @@ const webhook = {
   dedupeBy: null,
   values: {},
   version: null,
+  webhook: null,
   enabled: true,
   createdAt: trigger.createdAt,
   updatedAt: trigger.updatedAt,

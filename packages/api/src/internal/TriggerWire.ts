@@ -13,6 +13,7 @@ import { ReceivedRequest } from "@millrace/core/domain/WebhookTest"
 import {
   ScheduleWebhook as StoredScheduleWebhook,
   ScheduleWebhookConfig,
+  WebhookConfig,
 } from "@millrace/core/domain/Webhook"
 import { Schema } from "effect"
 import { body, object, optional } from "./Words.ts"
@@ -41,7 +42,8 @@ const words = {
     "default, starts one all the same; `skip` starts none; `queue` has the time wait for the end " +
     "of that run, one time at most, and starts none for those after it; `cancelOther` cancels " +
     "that run first.",
-  webhook:
+  webhook: "Gets the events of its runs; null, which is the default, for none.",
+  webhookOfSchedule:
     "Gets the events of its runs, and `schedule.missed` when times have started no run; null, " +
     "which is the default, for none.",
   jitterSeconds:
@@ -108,6 +110,20 @@ const webhookSettings = {
   dedupeBy: storedWebhook.dedupeBy,
 }
 
+const keptWebhook = StoredScheduleWebhook.fields
+
+/** The webhook of a trigger, as it is shown. */
+export const ShownWebhook = object("ShownWebhook", {
+  url: keptWebhook.url,
+  events: keptWebhook.events.annotate({ description: "Which events are sent; null for all." }),
+  scope: keptWebhook.scope,
+  metadata: keptWebhook.metadata,
+})
+
+const shownWebhook = Schema.NullOr(ShownWebhook).annotate({
+  description: "Gets the events of its runs. Its headers are not shown.",
+})
+
 /** An inbound webhook. */
 export const InboundWebhook = object("InboundWebhook", {
   id: stored.id,
@@ -116,6 +132,7 @@ export const InboundWebhook = object("InboundWebhook", {
   ...webhookSettings,
   values: JsonObject,
   version: storedWebhook.version,
+  webhook: shownWebhook,
   enabled: stored.enabled,
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
@@ -137,6 +154,7 @@ export const RunEndTrigger = object("RunEndTrigger", {
   into: storedRunEnd.into,
   values: JsonObject,
   version: storedRunEnd.version,
+  webhook: shownWebhook,
   enabled: stored.enabled,
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
@@ -149,16 +167,6 @@ export const RunEndTrigger = object("RunEndTrigger", {
   lastError: stored.lastError.annotate({ description: "Why, in one sentence." }),
 })
 export type RunEndTrigger = typeof RunEndTrigger.Type
-
-const keptWebhook = StoredScheduleWebhook.fields
-
-/** The webhook of a schedule, as it is shown. */
-export const ShownWebhook = object("ShownWebhook", {
-  url: keptWebhook.url,
-  events: keptWebhook.events.annotate({ description: "Which events are sent; null for all." }),
-  scope: keptWebhook.scope,
-  metadata: keptWebhook.metadata,
-})
 
 /** A schedule in a listing. */
 export const ScheduleItem = object("ScheduleItem", {
@@ -239,7 +247,7 @@ const ofSchedule = {
   catchUp: optional(settings.catchUp, words.catchUp),
   overlap: optional(settings.overlap, words.overlap),
   jitterSeconds: optional(settings.jitterSeconds, words.jitterSeconds),
-  webhook: optional(Schema.NullOr(ScheduleWebhookConfig), words.webhook),
+  webhook: optional(Schema.NullOr(ScheduleWebhookConfig), words.webhookOfSchedule),
 }
 
 const ofWebhook = {
@@ -273,11 +281,15 @@ export const CreateSchedule = body("CreateSchedule", {
   ...ofSchedule,
 })
 
+/** Tells of the runs of a trigger, and of nothing else. */
+const webhook = optional(Schema.NullOr(WebhookConfig), words.webhook)
+
 /** Body of making an inbound webhook. */
 export const CreateWebhook = body("CreateWebhook", {
   type: storedWebhook.type,
   ...ofAll,
   ...ofWebhook,
+  webhook,
 })
 
 /** Body of making a trigger that follows the runs of another workflow. */
@@ -287,6 +299,7 @@ export const CreateRunEndTrigger = body("CreateRunEndTrigger", {
   ...ofAll,
   on: optional(storedRunEnd.on, runEndWords.on),
   into: optional(storedRunEnd.into, webhookWords.into),
+  webhook,
 })
 
 /** Body of making a trigger. */

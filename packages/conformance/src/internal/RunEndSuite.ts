@@ -42,6 +42,7 @@ const scene = Effect.gen(function* () {
     into: { order: "output.order" },
     values: { text: "a\u0000b" },
     version: null,
+    webhook: Samples.webhook,
     enabled: true,
     createdAt: 5 + count,
     updatedAt: 6,

@@ -72,6 +72,7 @@ export const scene = Effect.gen(function* () {
       dedupeBy: null,
       values: { text: "a\u0000b" },
       version: "draft",
+      webhook: Samples.webhook,
       enabled: true,
       addressHash: `hash of ${id}`,
       createdAt,

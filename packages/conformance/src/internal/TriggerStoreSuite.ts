@@ -251,8 +251,7 @@ const tells = (it: Tests): void => {
     Effect.gen(function* () {
       const { claim, due, now, samples, store } = yield* scene
       const deliveries = yield* WebhookStore
-      const webhook = { url: "https://a.example/", origin: "https://a.example", headers: "sealed" }
-      const all = [due({ webhook: { ...webhook, events: null, metadata: { a: "b" } } }), due()]
+      const all = [due({ webhook: { ...Samples.webhook, events: null } }), due()]
       for (const each of all) yield* store.insert(each)
       assert.deepStrictEqual(yield* store.find(all[0]!), Option.some(all[0]!))
       const [one, two] = (yield* claim()).triggers

@@ -18,6 +18,7 @@ import {
 import { SecretName } from "./Secret.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { Webhook } from "./Webhook.ts"
 import { TriggerVersion } from "./WorkflowVersion.ts"
 
 /** The prefix of the part of an address that nobody can guess. */
@@ -171,7 +172,7 @@ export const WebhookSettings = Schema.Struct({
 export type WebhookSettings = typeof WebhookSettings.Type
 
 /** What holds of webhooks that were stored before anybody could say it. */
-export const webhookDefaults = { dedupeBy: null, version: null } as const
+export const webhookDefaults = { dedupeBy: null, version: null, webhook: null } as const
 
 /** An inbound webhook. */
 export const InboundWebhook = Schema.Struct({
@@ -180,6 +181,8 @@ export const InboundWebhook = Schema.Struct({
   workflowId: WorkflowId,
   type: Schema.Literal("webhook"),
   ...WebhookSettings.fields,
+  /** The webhook of its runs; `null`: none. */
+  webhook: Schema.NullOr(Webhook),
   /** The SHA-256 of the part of its address that nobody can guess, in hexadecimal. */
   addressHash: Schema.String,
   createdAt: Timestamp,

@@ -13,6 +13,7 @@ import { isTerminal } from "./Run.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { TriggerFacts } from "./TriggerFacts.ts"
+import { Webhook } from "./Webhook.ts"
 import { TriggerVersion } from "./WorkflowVersion.ts"
 
 /** How a run ends. */
@@ -68,6 +69,8 @@ export const RunEndTrigger = Schema.Struct({
   workflowId: WorkflowId,
   type: Schema.Literal("run_end"),
   ...RunEndSettings.fields,
+  /** The webhook of its runs; `null`: none. */
+  webhook: Schema.NullOr(Webhook),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   ...TriggerFacts.fields,

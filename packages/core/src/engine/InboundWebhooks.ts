@@ -13,9 +13,12 @@ import { TriggerId } from "../domain/Id.ts"
 import type { InboundWebhook, WebhookSettings } from "../domain/InboundWebhook.ts"
 import { addressPrefix } from "../domain/InboundWebhook.ts"
 import { triggerWriteAttempts } from "../domain/Limits.ts"
+import type { WebhookConfig } from "../domain/Webhook.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { TooManyTriggers, TriggerKey } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
+import type { Vault } from "../ports/Vault.ts"
+import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
@@ -27,11 +30,12 @@ import { nameOf, valuesOf } from "./internal/WebhookRequest.ts"
 import { problemOfSecret, problemsOf, withChange } from "./internal/WebhookForm.ts"
 import * as WebhookSignature from "./internal/WebhookSignature.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-import type { IdempotencyKeyTaken, VersionNotFound } from "./Refusals.ts"
+import type { IdempotencyKeyTaken, InvalidWebhook, VersionNotFound } from "./Refusals.ts"
 import { WorkflowNotFound } from "./Refusals.ts"
 import type { StartedOnce, StartRefusal } from "./Runs.ts"
 import { Runs } from "./Runs.ts"
 import { InvalidTrigger, TriggerNotFound } from "./Triggers.ts"
+import { makeAdmit, webhookWith } from "./Webhooks.ts"
 
 export type { TextParts, WebhookBody, WebhookRequest } from "./internal/WebhookRequest.ts"
 export { isFromNetworks } from "./internal/WebhookForm.ts"
@@ -39,6 +43,9 @@ export { isFromNetworks } from "./internal/WebhookForm.ts"
 /** The fields to set of an inbound webhook. */
 export type WebhookChange = {
   readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined
+} & {
+  /** The webhook of its runs. */
+  readonly webhook?: WebhookConfig | null | undefined
 }
 
 /** A webhook with the part of its address that nobody can guess. */
@@ -48,7 +55,12 @@ export interface AddressedWebhook {
 }
 
 /** Why a webhook is not accepted. */
-type Unacceptable = InvalidTrigger | WorkflowNotFound | VersionNotFound | StorageError
+type Unacceptable =
+  | InvalidTrigger
+  | InvalidWebhook
+  | WorkflowNotFound
+  | VersionNotFound
+  | StorageError
 
 export class InboundWebhooks extends Context.Service<
   InboundWebhooks,
@@ -91,7 +103,7 @@ export class InboundWebhooks extends Context.Service<
   static readonly layer: Layer.Layer<
     InboundWebhooks,
     never,
-    TriggerStore | WorkflowStore | Runs | NodeTypes | Ids | Digest.Digest
+    TriggerStore | WorkflowStore | Runs | NodeTypes | Ids | Digest.Digest | WebhookTargets | Vault
   > = Layer.effect(
     InboundWebhooks,
     Effect.suspend(() => make),
@@ -107,6 +119,7 @@ const servicesOf = Effect.all({
   clock: Clock.Clock,
   secrets: CurrentSecrets,
   digest: Digest.Digest,
+  admit: makeAdmit,
   isFromSender: WebhookSignature.make,
 })
 type Services = Effect.Success<typeof servicesOf>
@@ -146,9 +159,10 @@ const check = Effect.fnUntraced(function* (
 
 const create = (services: Services): InboundWebhooks["Service"]["create"] =>
   Effect.fn("InboundWebhooks.create")(function* (accountId, workflowId, change) {
-    const { clock, ids, store } = services
+    const { admit, clock, ids, store } = services
     const settings = withChange(undefined, change)
     yield* check(services, accountId, workflowId, settings)
+    const ofRuns = yield* webhookWith(admit, accountId, null, change.webhook)
     const now = clock.currentTimeMillisUnsafe()
     const { addressHash, token } = yield* newAddress(services, addressPrefix)
     const webhook: InboundWebhook = {
@@ -157,6 +171,7 @@ const create = (services: Services): InboundWebhooks["Service"]["create"] =>
       workflowId,
       type: "webhook",
       ...settings,
+      webhook: ofRuns,
       addressHash,
       createdAt: now,
       updatedAt: now,
@@ -185,12 +200,18 @@ const change = Effect.fnUntraced(function* <E>(
 
 const update = (services: Services): InboundWebhooks["Service"]["update"] =>
   Effect.fn("InboundWebhooks.update")((key, wanted) =>
-    change(services, key, (webhook) => {
-      const settings = withChange(webhook, wanted)
-      const { accountId, workflowId } = key
-      const checked = check(services, accountId, workflowId, settings)
-      return Effect.as(checked, { ...webhook, ...settings })
-    }),
+    change(
+      services,
+      key,
+      Effect.fnUntraced(function* (known) {
+        const settings = withChange(known, wanted)
+        const { accountId, workflowId } = key
+        yield* check(services, accountId, workflowId, settings)
+        const { admit } = services
+        const webhook = yield* webhookWith(admit, accountId, known.webhook, wanted.webhook)
+        return { ...known, ...settings, webhook }
+      }),
+    ),
   )
 
 const readdress = (services: Services): InboundWebhooks["Service"]["readdress"] =>
@@ -231,7 +252,8 @@ const start = (services: Services): InboundWebhooks["Service"]["start"] =>
       body,
     )
     if (values === undefined) return undefined
-    const asked = { workflowId, version, values, source: "webhook" as const, triggerId }
+    const ofTrigger = { source: "webhook" as const, triggerId, admittedWebhook: webhook.webhook }
+    const asked = { workflowId, version, values, ...ofTrigger }
     const told = nameOf(webhook, request, body)
     if (told === undefined) {
       return { runId: (yield* runs.start(accountId, asked)).id, isReplay: false }

@@ -21,6 +21,7 @@ import { runIdAfter } from "../domain/RunEndTrigger.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { neverStarted } from "../domain/TriggerFacts.ts"
+import type { WebhookConfig } from "../domain/Webhook.ts"
 import { RunStore, type StaleRun } from "../ports/RunStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type {
@@ -31,6 +32,8 @@ import type {
   TriggerPause,
 } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
+import type { Vault } from "../ports/Vault.ts"
+import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { requestFieldsOf } from "../graph/internal/RequestFields.ts"
 import { Ids } from "./Ids.ts"
@@ -38,17 +41,27 @@ import { valuesAfter } from "./internal/EndValues.ts"
 import { knownVersion, takenWorkflow } from "./internal/TakenWorkflow.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-import { type VersionNotFound, WorkflowNotFound } from "./Refusals.ts"
+import type { InvalidWebhook, VersionNotFound } from "./Refusals.ts"
+import { WorkflowNotFound } from "./Refusals.ts"
 import { Runs } from "./Runs.ts"
 import { InvalidTrigger, TriggerNotFound } from "./Triggers.ts"
+import { makeAdmit, webhookWith } from "./Webhooks.ts"
 
 /** The fields to set of a trigger that follows runs. */
 export type RunEndChange = {
   readonly [K in keyof RunEndSettings]?: RunEndSettings[K] | undefined
+} & {
+  /** The webhook of its runs. */
+  readonly webhook?: WebhookConfig | null | undefined
 }
 
 /** Why a trigger is not accepted. */
-type Unacceptable = InvalidTrigger | WorkflowNotFound | VersionNotFound | StorageError
+type Unacceptable =
+  | InvalidTrigger
+  | InvalidWebhook
+  | WorkflowNotFound
+  | VersionNotFound
+  | StorageError
 
 export class RunEndTriggers extends Context.Service<
   RunEndTriggers,
@@ -77,7 +90,16 @@ export class RunEndTriggers extends Context.Service<
   static readonly layer: Layer.Layer<
     RunEndTriggers,
     never,
-    TriggerStore | WorkflowStore | RunStore | Runs | NodeTypes | LargeValues | Ids | Digest.Digest
+    | TriggerStore
+    | WorkflowStore
+    | RunStore
+    | Runs
+    | NodeTypes
+    | LargeValues
+    | Ids
+    | Digest.Digest
+    | WebhookTargets
+    | Vault
   > = Layer.effect(
     RunEndTriggers,
     Effect.suspend(() => make),
@@ -102,6 +124,7 @@ const servicesOf = Effect.all({
   ids: Ids,
   clock: Clock.Clock,
   digest: Digest.Digest,
+  admit: makeAdmit,
 })
 type Services = Effect.Success<typeof servicesOf>
 
@@ -149,26 +172,29 @@ const checked = Effect.fnUntraced(function* (
 
 const create = (services: Services): RunEndTriggers["Service"]["create"] =>
   Effect.fn("RunEndTriggers.create")(function* (accountId, workflowId, change) {
-    const { clock, ids, store } = services
+    const { admit, clock, ids, store } = services
     const settings = yield* checked(services, accountId, workflowId, withChange(usual, change))
+    const webhook = yield* webhookWith(admit, accountId, null, change.webhook)
     const now = clock.currentTimeMillisUnsafe()
     const id = TriggerId.make(yield* ids.make("trigger"))
     const own = { id, accountId, workflowId, type: "run_end" as const }
     const times = { createdAt: now, updatedAt: now }
-    const trigger: RunEndTrigger = { ...neverStarted, ...own, ...settings, ...times }
+    const trigger: RunEndTrigger = { ...neverStarted, ...own, ...settings, webhook, ...times }
     if (!(yield* store.insert(trigger))) return yield* new WorkflowNotFound({ workflowId })
     return trigger
   })
 
 const update = (services: Services): RunEndTriggers["Service"]["update"] =>
   Effect.fn("RunEndTriggers.update")(function* (key, change) {
-    const { clock, store } = services
+    const { admit, clock, store } = services
     for (let attempt = 0; attempt < triggerWriteAttempts; attempt++) {
       const found = Option.getOrUndefined(yield* store.find(key))
       if (found?.type !== "run_end") return yield* new TriggerNotFound({ triggerId: key.id })
       const { accountId, workflowId } = key
       const settings = yield* checked(services, accountId, workflowId, withChange(found, change))
-      const changed = { ...found, ...settings, updatedAt: clock.currentTimeMillisUnsafe() }
+      const webhook = yield* webhookWith(admit, accountId, found.webhook, change.webhook)
+      const updatedAt = clock.currentTimeMillisUnsafe()
+      const changed = { ...found, ...settings, webhook, updatedAt }
       if (yield* store.replace(changed)) return changed
     }
     const cause = new Error(`trigger ${key.id} is changed too often`)
@@ -251,7 +277,8 @@ const startAfter = Effect.fnUntraced(function* (
   const fields = found === undefined ? [] : requestFieldsOf(found.success.nodes, types.all())
   const values = valuesAfter(trigger, fields, run)
   const after = { runId: run.id, depth }
-  const request = { workflowId, version, values, source: "run_end" as const, triggerId, after }
+  const ofTrigger = { source: "run_end" as const, triggerId, admittedWebhook: trigger.webhook }
+  const request = { workflowId, version, values, after, ...ofTrigger }
   const named = { runId: lastRunId, claimFence: end.fence }
   const answer = yield* Effect.result(runs.startAs(accountId, request, named))
   if (Result.isSuccess(answer)) return started

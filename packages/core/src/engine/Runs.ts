@@ -11,7 +11,6 @@ import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { rerunIdOf, type Run, waitsToStart, type RunRecord } from "../domain/Run.ts"
-import type { Webhook } from "../domain/Webhook.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -126,12 +125,7 @@ export class Runs extends Context.Service<
     readonly startAs: (
       account: AccountId,
       request: StartRequest,
-      named: {
-        readonly runId: RunId
-        readonly claimFence?: number
-        /** The webhook of the run, which was admitted before. */
-        readonly webhook?: Webhook | null
-      },
+      named: { readonly runId: RunId; readonly claimFence?: number },
     ) => Effect.Effect<StartedOnce, StartRefusal | StaleRun | StorageError>
     /**
      * Executes starts inside a transaction that the caller has begun on a client of the package
@@ -263,9 +257,11 @@ const askedOf = Effect.fnUntraced(function* (
   request: StartRequest,
   idempotencyKey?: IdempotencyKey,
 ): Effect.fn.Return<Asked> {
-  const { webhook } = request
+  const { admittedWebhook = null, webhook } = request
   const admitted =
-    webhook === undefined ? Effect.succeed(null) : yield* Effect.cached(admit(account, webhook))
+    webhook === undefined
+      ? Effect.succeed(admittedWebhook)
+      : yield* Effect.cached(admit(account, webhook))
   return { account, request, idempotencyKey, webhook: admitted }
 })
 
@@ -389,10 +385,9 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   }, Effect.uninterruptible)
 
 const startAs = (services: Services): Runs["Service"]["startAs"] =>
-  Effect.fnUntraced(function* (account, request, { webhook = null, ...named }) {
+  Effect.fnUntraced(function* (account, request, named) {
     const { runId } = named
-    const admitted = Effect.succeed(webhook)
-    const asked = { account, request, idempotencyKey: undefined, ...named, webhook: admitted }
+    const asked = { ...(yield* askedOf(services, account, request)), ...named }
     const started = yield* Effect.result(store(services, asked))
     if (Result.isSuccess(started)) return { runId, isReplay: false }
     const { failure } = started

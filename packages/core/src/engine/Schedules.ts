@@ -113,9 +113,10 @@ const startAt = Effect.fnUntraced(function* (
   const attempt = Effect.gen(function* (): Effect.fn.Return<Outcome, Failure> {
     const instead = yield* makeRoom(services, trigger, runId, runIds)
     if (instead !== undefined) return instead
-    const request = { workflowId, version, values, source: "schedule" as const, triggerId }
-    const webhook = webhookOfRuns(trigger.webhook)
-    yield* services.runs.startAs(accountId, request, { runId, claimFence, webhook })
+    const admittedWebhook = webhookOfRuns(trigger.webhook)
+    const ofTrigger = { source: "schedule" as const, triggerId, admittedWebhook }
+    const request = { workflowId, version, values, ...ofTrigger }
+    yield* services.runs.startAs(accountId, request, { runId, claimFence })
     return { _tag: "Started", runId }
   })
   const done = yield* Effect.result(attempt)

@@ -16,7 +16,7 @@ import type { InboundWebhook } from "../domain/InboundWebhook.ts"
 import type { RunEndTrigger } from "../domain/RunEndTrigger.ts"
 import { dueAtOf } from "../domain/Trigger.ts"
 import { neverStarted } from "../domain/TriggerFacts.ts"
-import type { ScheduleWebhook, ScheduleWebhookConfig } from "../domain/Webhook.ts"
+import type { ScheduleWebhookConfig } from "../domain/Webhook.ts"
 import type { Calendar } from "../ports/Calendar.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { StorageError } from "../ports/StorageError.ts"
@@ -35,7 +35,7 @@ import {
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runs } from "./Runs.ts"
-import { makeAdmit } from "./Webhooks.ts"
+import { makeAdmit, webhookWith } from "./Webhooks.ts"
 
 /** What of a trigger its owner sets. */
 type Settings = Timing &
@@ -220,16 +220,6 @@ const checked = Effect.fnUntraced(function* (
   return yield* new InvalidGraph({ problems: found.problems.map(({ message }) => message) })
 })
 
-/** The webhook of a schedule with a change: the stored one where nothing is said. */
-const webhookWith = (
-  { admit }: Services,
-  { accountId, webhook }: Pick<Schedule, "accountId" | "webhook">,
-  change: ScheduleChange,
-): Effect.Effect<ScheduleWebhook | null, InvalidWebhook> => {
-  if (change.webhook === undefined) return Effect.succeed(webhook)
-  return change.webhook === null ? Effect.succeed(null) : admit(accountId, change.webhook)
-}
-
 const find = Effect.fnUntraced(function* ({ store }: Services, key: TriggerKey) {
   const found = yield* store.find(key)
   if (Option.isNone(found)) return yield* new TriggerNotFound({ triggerId: key.id })
@@ -243,7 +233,7 @@ const create = (services: Services): Triggers["Service"]["create"] =>
     const id = TriggerId.make(yield* ids.make("trigger"))
     const whole = { ...changed(usual, settings), accountId, workflowId, createdAt: now }
     const nextAt = yield* checked(services, whole, now)
-    const webhook = yield* webhookWith(services, { accountId, webhook: null }, settings)
+    const webhook = yield* webhookWith(services.admit, accountId, null, settings.webhook)
     const dueAt = dueAtOf({ ...whole, id }, nextAt)
     const times = { updatedAt: now, nextAt, waitingAt: null, dueAt }
     const beside = { id, type: "schedule" as const, ...times }
@@ -255,14 +245,14 @@ const create = (services: Services): Triggers["Service"]["create"] =>
 
 const update = (services: Services): Triggers["Service"]["update"] =>
   Effect.fn("Triggers.update")(function* (key, change) {
-    const { changes, clock, store } = services
+    const { admit, changes, clock, store } = services
     for (let attempt = 0; attempt < triggerWriteAttempts; attempt++) {
       const stored = yield* find(services, key)
       if (stored.type !== "schedule") return yield* new TriggerNotFound({ triggerId: key.id })
       const now = clock.currentTimeMillisUnsafe()
       const whole = { ...stored, ...changed(stored, change) }
       const next = yield* checked(services, whole, now)
-      const webhook = yield* webhookWith(services, stored, change)
+      const webhook = yield* webhookWith(admit, key.accountId, stored.webhook, change.webhook)
       const isSame = timingOf(whole) === timingOf(stored)
       const nextAt = isSame ? stored.nextAt : next
       const waitingAt = isSame ? stored.waitingAt : null

@@ -46,7 +46,7 @@ export const headersPurpose = (account: AccountId): string => `webhook headers o
 /** The purpose with which signing secrets of this account are sealed. */
 export const secretPurpose = (account: AccountId): string => `webhook secret of ${account}`
 
-/** Checks the webhook of a start or of a schedule, and seals its headers. Stores nothing. */
+/** Checks the webhook of a start or of a trigger, and seals its headers. Stores nothing. */
 export type Admit = <E extends string>(
   account: AccountId,
   config: ConfigOf<E>,
@@ -79,6 +79,17 @@ export const makeAdmit: Effect.Effect<Admit, never, WebhookTargets | Vault> = Ef
       }).pipe(Effect.mapError((message) => new InvalidWebhook({ message })))
   },
 )
+
+/** The webhook of a trigger with a change of it: the one that is stored where nothing is said. */
+export const webhookWith = <E extends string>(
+  admit: Admit,
+  account: AccountId,
+  known: KeptWebhook<E> | null,
+  change: ConfigOf<E> | null | undefined,
+): Effect.Effect<KeptWebhook<E> | null, InvalidWebhook> => {
+  if (change === undefined) return Effect.succeed(known)
+  return change === null ? Effect.succeed(null) : admit(account, change)
+}
 
 export class Webhooks extends Context.Service<
   Webhooks,

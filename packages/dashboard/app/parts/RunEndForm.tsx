@@ -9,6 +9,7 @@ import { client } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { receiverOf, receiverTextsOf, TriggerReceiver } from "./TriggerReceiver.tsx"
 import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 import { useWatchable } from "./WatchedWorkflow.tsx"
 
@@ -28,17 +29,22 @@ const textsOf = (known: RunEndTrigger | undefined) => ({
   into: known === undefined || known.into === null ? "" : JSON.stringify(known.into),
   values: JSON.stringify(known?.values ?? {}),
   version: versionTextOf(known),
+  ...receiverTextsOf(known),
 })
 type RunEndTexts = ReturnType<typeof textsOf>
 
 /** What the server is asked for. Throws if something that should be JSON is not. */
-const bodyOf = ({ into, on, values, version, watch }: RunEndTexts): NewRunEndTrigger => ({
+const bodyOf = (
+  { into, on, values, version, watch, ...receiver }: RunEndTexts,
+  known: RunEndTrigger | undefined,
+): NewRunEndTrigger => ({
   type: "run_end",
   watch,
   on: on.split(" ").filter(Boolean) as Array<End>,
   into: into.trim() === "" ? null : (JSON.parse(into) as RunEndTrigger["into"]),
   values: JSON.parse(values) as RunEndTrigger["values"],
   version: versionOf(version),
+  ...receiverOf<NewRunEndTrigger>(receiver, known),
 })
 
 type Given = Texts<keyof RunEndTexts>
@@ -93,6 +99,7 @@ const Fields = ({ workflowId, ...all }: Given & { readonly workflowId: string })
         placeholder='{ "order": "output.order.id", "why": "errorMessage" }'
       />
       <Lines {...all} name="values" label="Values of its runs, as JSON" />
+      <TriggerReceiver {...all} />
       <TriggerVersion {...all} workflowId={workflowId} />
     </>
   )
@@ -117,7 +124,7 @@ export const RunEndForm = ({
     <TriggerForm
       title={known === undefined ? "After a run" : "After runs"}
       workflowId={workflowId}
-      read={() => bodyOf(texts)}
+      read={() => bodyOf(texts, known)}
       notJson={'The fields or the values are not JSON, such as { "n": "output.n" }.'}
       save={save}
       isUnfinished={texts.watch === ""}

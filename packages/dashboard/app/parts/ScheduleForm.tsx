@@ -10,6 +10,7 @@ import { timeZone } from "../Words.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { ofSchedule, receiverOf, receiverTextsOf, TriggerReceiver } from "./TriggerReceiver.tsx"
 import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 
 /** A schedule as texts. */
@@ -37,29 +38,8 @@ const textsOf = (known: Schedule | undefined) => ({
   catchUp: (known?.catchUp ?? "none") as string,
   overlap: (known?.overlap ?? "allow") as string,
   jitterSeconds: String(known?.jitterSeconds ?? 0),
-  webhook: known?.webhook?.url ?? "",
-  events: eventsTextOf(known),
+  ...receiverTextsOf(known),
 })
-
-/** Which events the webhook gets: all, that of missed times, or others that somebody has set. */
-const eventsTextOf = (known: Schedule | undefined): string => {
-  const events = known?.webhook?.events ?? null
-  return events === null ? "all" : events.join(" ")
-}
-
-type NewWebhook = NonNullable<NewSchedule["webhook"]>
-
-/** The webhook to set; none where nothing has changed, because its headers are not known here. */
-const webhookOf = (texts: ScheduleTexts, known: Schedule | undefined): Partial<NewSchedule> => {
-  const url = texts.webhook.trim()
-  const isSame = url === (known?.webhook?.url ?? "") && texts.events === eventsTextOf(known)
-  if (isSame) return {}
-  if (url === "") return { webhook: null }
-  const metadata = known?.webhook?.metadata ?? null
-  const events = texts.events.split(" ") as unknown as NonNullable<NewWebhook["events"]>
-  const kept = metadata === null ? {} : { metadata }
-  return { webhook: { url, ...kept, ...(texts.events === "all" ? {} : { events }) } }
-}
 
 /** What the server is asked for. Throws if the values are not JSON. */
 const bodyOf = (texts: ScheduleTexts, known: Schedule | undefined): NewSchedule => ({
@@ -75,32 +55,8 @@ const bodyOf = (texts: ScheduleTexts, known: Schedule | undefined): NewSchedule 
   catchUp: texts.catchUp as NonNullable<NewSchedule["catchUp"]>,
   overlap: texts.overlap as NonNullable<NewSchedule["overlap"]>,
   jitterSeconds: Number(texts.jitterSeconds),
-  ...webhookOf(texts, known),
+  ...receiverOf<NewSchedule>(texts, known),
 })
-
-const missed = "schedule.missed"
-
-/** Who is told what happens. */
-const Receiver = (given: Texts<"webhook" | "events">) => {
-  const { events } = given.texts
-  return (
-    <details>
-      <summary>Tell somebody</summary>
-      <Line
-        {...given}
-        name="webhook"
-        label="Address that is told, with https"
-        type="url"
-        placeholder="https://example.com/hooks/flows"
-      />
-      <Choice {...given} name="events" label="It is told of">
-        <option value="all">Its runs, and times that started none</option>
-        <option value={missed}>Times that started no run</option>
-        {events !== "all" && events !== missed && <option value={events}>{events}</option>}
-      </Choice>
-    </details>
-  )
-}
 
 const Fields = (given: Texts<keyof ScheduleTexts>) => {
   const { texts } = given
@@ -149,7 +105,7 @@ const Fields = (given: Texts<keyof ScheduleTexts>) => {
           min={0}
         />
       </details>
-      <Receiver {...given} />
+      <TriggerReceiver {...given} choices={ofSchedule} />
     </>
   )
 }

@@ -10,6 +10,7 @@ import { client, useMay } from "../Console.ts"
 import type { Texts } from "./TextFields.tsx"
 import { Choice, Line, Lines } from "./TextFields.tsx"
 import { TriggerForm } from "./TriggerForm.tsx"
+import { receiverOf, receiverTextsOf, TriggerReceiver } from "./TriggerReceiver.tsx"
 import { TriggerVersion, versionOf, versionTextOf } from "./TriggerVersion.tsx"
 
 type Check = InboundWebhook["verify"]
@@ -40,6 +41,7 @@ const textsOf = (known: InboundWebhook | undefined) => {
     dedupeBy: known?.dedupeBy ?? "",
     values: JSON.stringify(known?.values ?? {}),
     version: versionTextOf(known),
+    ...receiverTextsOf(known),
   }
 }
 type WebhookTexts = ReturnType<typeof textsOf>
@@ -69,7 +71,7 @@ const checkOf = (texts: WebhookTexts): Check => {
 }
 
 /** What the server is asked for. Throws if something that should be JSON is not. */
-const bodyOf = (texts: WebhookTexts): NewInboundWebhook => {
+const bodyOf = (texts: WebhookTexts, known: InboundWebhook | undefined): NewInboundWebhook => {
   const networks = texts.networks.split(/[\s,]+/).filter(Boolean)
   const dedupeHeader = texts.dedupeHeader.trim().toLowerCase()
   return {
@@ -83,6 +85,7 @@ const bodyOf = (texts: WebhookTexts): NewInboundWebhook => {
     dedupeBy: texts.dedupeBy.trim() === "" ? null : texts.dedupeBy,
     values: JSON.parse(texts.values) as InboundWebhook["values"],
     version: versionOf(texts.version),
+    ...receiverOf<NewInboundWebhook>(texts, known),
   }
 }
 
@@ -213,6 +216,7 @@ const Fields = (all: Given) => (
       />
       <Lines {...all} name="values" label="Values of its runs, as JSON" />
     </details>
+    <TriggerReceiver {...all} />
   </>
 )
 
@@ -237,7 +241,7 @@ export const WebhookForm = ({
     await client.triggers.update(workflowId, known.id, change)
   }
   const read = (): NewInboundWebhook => {
-    const { dedupeHeader = null, ...body } = bodyOf(texts)
+    const { dedupeHeader = null, ...body } = bodyOf(texts, known)
     // Where nothing is typed for a new one, the server decides.
     return known === undefined && dedupeHeader === null ? body : { ...body, dedupeHeader }
   }

@@ -8,6 +8,7 @@ import { WebhookSettings } from "@millrace/core/domain/InboundWebhook"
 import { RunEndSettings } from "@millrace/core/domain/RunEndTrigger"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import { Timing } from "@millrace/core/domain/Trigger"
+import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import type { AddressedWebhook } from "@millrace/core/engine/InboundWebhooks"
 import { InboundWebhooks } from "@millrace/core/engine/InboundWebhooks"
 import { RunEndTriggers, unknownWatch } from "@millrace/core/engine/RunEndTriggers"
@@ -28,33 +29,35 @@ const keyOf = (
 
 type AnyTrigger = ShownSchedule | InboundWebhook | RunEndTrigger
 
-/** A schedule without the headers of its webhook, which may be secrets. */
-const shownOf = ({ webhook, ...schedule }: ShownSchedule) => {
-  if (webhook === null) return { ...schedule, webhook }
+/** A trigger without the headers of its webhook, which may be secrets. */
+const shownOf = <T extends Pick<AnyTrigger, "webhook">>(trigger: T) => {
+  const { webhook } = trigger
+  if (webhook === null) return { ...trigger, webhook }
   const { headers: _, origin: _origin, ...shown } = webhook
-  return { ...schedule, webhook: shown }
+  return { ...trigger, webhook: shown }
 }
+
+/** An inbound webhook without what is for the engine only. */
+const inboundOf = ({ addressHash: _, ...webhook }: InboundWebhook) => shownOf(webhook)
 
 /** A trigger without what is for the engine only. */
 const itemOf = (trigger: AnyTrigger) => {
   if (trigger.type === "schedule") return shownOf(trigger)
-  if (trigger.type === "run_end") return trigger
-  const { addressHash: _, ...rest } = trigger
-  return rest
+  return trigger.type === "run_end" ? shownOf(trigger) : inboundOf(trigger)
 }
 
-/** A webhook with its address, which is shown once. */
-const addressedOf = ({ token, webhook }: AddressedWebhook) => {
-  const { addressHash: _, ...rest } = webhook
-  return { ...rest, path: hookAddress(Redacted.value(token)) }
-}
+/** An inbound webhook with its address, which is shown once. */
+const addressedOf = ({ token, webhook }: AddressedWebhook) => ({
+  ...inboundOf(webhook),
+  path: hookAddress(Redacted.value(token)),
+})
 
-const ofAll = ["values", "version", "enabled"]
+const ofAll = ["values", "version", "enabled", "webhook"]
 const namesOf = (fields: object) => Object.keys(fields).filter((name) => !ofAll.includes(name))
 
 /** The names of the fields that triggers of one type have, beside those of all. */
 const fieldsOf = {
-  schedule: [...namesOf(Timing.fields), "catchUp", "overlap", "jitterSeconds", "webhook"],
+  schedule: [...namesOf(Timing.fields), "catchUp", "overlap", "jitterSeconds"],
   webhook: namesOf(WebhookSettings.fields),
   run_end: namesOf(RunEndSettings.fields),
 }
@@ -72,14 +75,20 @@ const checkFields = (payload: object, type: keyof typeof fieldsOf) => {
     : Effect.fail(new InvalidTrigger({ message: clauses.join("; ") }))
 }
 
-/** Reads the places of a change, which each type of trigger has in another form. */
-const placesOf = <A, I>(into: Schema.Codec<A, I>) => {
-  const read = Form.reader(Schema.Struct({ into: Schema.optionalKey(into) }), "body")
-  return ({ into: given }: { readonly into?: unknown }) =>
-    Effect.fromResult(read(given === undefined ? {} : { into: given }))
+/** Reads what of a change has another form in each type of trigger. */
+const ownOf = <A, I>(into: Schema.Codec<A, I>) => {
+  const webhook = Schema.optionalKey(Schema.NullOr(WebhookConfig))
+  const read = Form.reader(Schema.Struct({ into: Schema.optionalKey(into), webhook }), "body")
+  return (change: { readonly into?: unknown; readonly webhook?: unknown }) =>
+    Effect.fromResult(
+      read({
+        ...(change.into === undefined ? {} : { into: change.into }),
+        ...(change.webhook === undefined ? {} : { webhook: change.webhook }),
+      }),
+    )
 }
-const webhookPlaces = placesOf(WebhookSettings.fields.into)
-const runEndPlaces = placesOf(RunEndSettings.fields.into)
+const ownOfWebhook = ownOf(WebhookSettings.fields.into)
+const ownOfRunEnd = ownOf(RunEndSettings.fields.into)
 
 /** The workflow that a trigger would watch. One that a session does not see does not exist. */
 const watchedBy = (session: Caller["session"], watch: string) => {
@@ -108,8 +117,8 @@ export const make = Effect.gen(function* () {
       }
       if (payload.type === "run_end") {
         const watch = yield* watchedBy(session, payload.watch)
-        const value = yield* runEnds.create(account, id, { ...payload, watch })
-        return { value, location: triggerAddress(value) }
+        const made = yield* runEnds.create(account, id, { ...payload, watch })
+        return { value: shownOf(made), location: triggerAddress(made) }
       }
       const { type: _, ...settings } = payload
       const made = yield* triggers.create(account, id, settings)
@@ -126,14 +135,16 @@ export const make = Effect.gen(function* () {
         return { value: shownOf(yield* triggers.update(key, change)) }
       }
       if (known.type === "webhook") {
-        const places = yield* webhookPlaces(payload)
-        return { value: itemOf(yield* webhooks.update(key, { ...change, ...places })) }
+        const { webhook: _webhook, ...rest } = change
+        const own = yield* ownOfWebhook(payload)
+        return { value: itemOf(yield* webhooks.update(key, { ...rest, ...own })) }
       }
-      const places = yield* runEndPlaces(payload)
+      const { webhook: _webhook, ...rest } = change
+      const own = yield* ownOfRunEnd(payload)
       // Nobody has facts brought of runs that they do not see.
       const isSwitch = Object.keys(payload).every((name) => name === "enabled")
       const watch = isSwitch ? undefined : yield* watchedBy(session, named ?? known.watch)
-      return { value: yield* runEnds.update(key, { ...change, ...places, watch }) }
+      return { value: shownOf(yield* runEnds.update(key, { ...rest, ...own, watch })) }
     }),
     readdress: ({ account, params }) =>
       Effect.map(webhooks.readdress(keyOf(account, params)), (made) => ({

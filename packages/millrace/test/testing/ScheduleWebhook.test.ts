@@ -151,15 +151,4 @@ describe("The webhook of a schedule", () => {
     expect([kept!.id, others]).toEqual([made.id, []])
     expect(kept).toMatchObject({ webhook: null })
   })
-
-  it("is no field of other triggers", async () => {
-    const { engine, workflowId } = await opened(null)
-    await using _ = engine
-    const hook = await engine.triggers.create(workflowId, { type: "webhook" })
-    const refused = await refusal(engine.triggers.update(workflowId, hook.id, { webhook: { url } }))
-    expect([refused.code, refused.message]).toEqual([
-      "INVALID_TRIGGER",
-      "webhook: a webhook has no such field",
-    ])
-  })
 })

@@ -67,7 +67,8 @@ const triggerOf = ({ addressHash, inbound, runEnd, watch, ...row }: Row): Trigge
     workflowId,
   } = row
   const ids = { id, accountId, workflowId }
-  const rest = { values: own, version, enabled, createdAt, updatedAt, fence }
+  const webhook = row.webhook as RunEndTrigger["webhook"]
+  const rest = { values: own, version, webhook, enabled, createdAt, updatedAt, fence }
   return row.type === "webhook"
     ? {
         ...ids,

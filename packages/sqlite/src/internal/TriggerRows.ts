@@ -24,11 +24,12 @@ export const columns = "due_at, fence, trigger"
 /** A trigger from its row. */
 export const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
   const stored = JSON.parse(trigger) as Trigger
-  // One that was stored before triggers could name a version has none.
-  const read = { ...stored, version: (stored as Partial<Trigger>).version ?? null, fence }
+  // One that was stored before triggers could have a version or a webhook has none.
+  const { version = null, webhook = null } = stored as Partial<Trigger>
+  const read = { ...stored, version, webhook, fence } as Trigger
   if (read.type === "webhook") return { ...webhookDefaults, ...read }
   if (read.type === "run_end") return read
-  return { ...read, waitingAt: read.waitingAt ?? null, webhook: read.webhook ?? null, dueAt }
+  return { ...read, waitingAt: read.waitingAt ?? null, dueAt }
 }
 
 /** What of a trigger is in its text. */

@@ -66,6 +66,8 @@ export interface StartRequest {
   /** The run whose end starts the run. */
   readonly after?: RunBefore | undefined
   readonly webhook?: WebhookConfig | undefined
+  /** In the place of `webhook`: one that was admitted before, such as that of a trigger. */
+  readonly admittedWebhook?: Webhook | null | undefined
   /** What is taken over from an earlier run. */
   readonly rerun?: TakenOver | undefined
 }
