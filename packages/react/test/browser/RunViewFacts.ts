@@ -228,7 +228,7 @@ export const runViewFacts = () => {
       await page.getByRole("button", { name: "Cancel" }).click()
       await runIs(page, "CANCELED").waitFor()
       await row(page, "last", "CANCELED").waitFor()
-      // The canceled run has not opened its gate: the next call has to wait for that of the new one.
+      // The canceled run has not opened its gate: the next call has to wait for a new one.
       gates.delete("act first")
       await page.getByRole("button", { name: "Run again" }).click()
       await runIs(page, "RUNNING").waitFor()
