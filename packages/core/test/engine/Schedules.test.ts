@@ -12,13 +12,17 @@ import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
 import { Triggers } from "@millrace/core/engine/Triggers"
 import { Workflows } from "@millrace/core/engine/Workflows"
+import { timesCounted } from "@millrace/core/domain/Limits"
+import type { Schedule } from "@millrace/core/domain/Trigger"
 import { runIdAt } from "@millrace/core/domain/Trigger"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { assert, describe, it } from "@effect/vitest"
+import type { Duration } from "effect"
 import { Clock, Context, Effect, Exit, Layer, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { shifted } from "./ShiftedClock.ts"
 import { account, digest, node, save, shared, types } from "./TestEngine.ts"
 
 type Wrap = <A, E>(write: Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
@@ -308,6 +312,46 @@ describe("Schedules", () => {
       assert.lengthOf(minutes, 270)
       for (const { stop } of processes) yield* stop
     }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect(
+    "start each time once where the clock of the store goes back, and jumps far ahead",
+    () =>
+      Effect.gen(function* () {
+        let ahead = 0
+        const real = yield* Clock.Clock
+        const clock = shifted(real, () => ahead)
+        const story = Effect.gen(function* () {
+          const began = yield* Clock.currentTimeMillis
+          const [one, two] = [yield* boot(), yield* boot()]
+          const trigger = yield* Effect.provide(everyMinute, one.context)
+          const minutesAfter = Effect.fnUntraced(function* (duration: Duration.Input) {
+            yield* Effect.provideService(TestClock.adjust(duration), Clock.Clock, real)
+            return (yield* startedSince(began)).minutes
+          })
+          assert.deepStrictEqual(yield* minutesAfter("3 minutes"), [3, 2, 1])
+          ahead = -2 * minute
+          assert.deepStrictEqual(yield* minutesAfter("150 seconds"), [3, 2, 1])
+          assert.deepStrictEqual(yield* minutesAfter("1 minute"), [4, 3, 2, 1])
+          const [year, month] = [527_040, 43_200]
+          ahead = (year + month) * minute
+          const late = yield* minutesAfter("2 minutes")
+          const inTime = late.slice(0, -4)
+          const first = year + month + 6
+          assert.deepStrictEqual(inTime, [first + 2, first + 1, first])
+          assert.deepStrictEqual(late.slice(-4), [4, 3, 2, 1])
+          const found = yield* TriggerStore.use(({ find }) => find(trigger))
+          assert.strictEqual((Option.getOrThrow(found) as Schedule).missed, timesCounted - 1)
+          // All times up to the next one have had their turn, until somebody sets the schedule anew.
+          ahead = 0
+          assert.deepStrictEqual(yield* minutesAfter("5 minutes"), late)
+          const { update } = Context.get(one.context, Triggers)
+          for (const enabled of [false, true]) yield* update(trigger, { enabled })
+          assert.deepStrictEqual((yield* minutesAfter("1 minute")).length, late.length + 1)
+          for (const { stop } of [one, two]) yield* stop
+        })
+        yield* story.pipe(Effect.provide(shared()), Effect.provideService(Clock.Clock, clock))
+      }),
   )
 
   it.effect("look once a second at most, and every few seconds if nothing is due", () =>
