@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { brokenTreeOf, treeSimulation } from "@millrace/simulation/TreeSuite"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer } from "effect"
@@ -19,7 +20,25 @@ const faulty = (change: (good: Runs) => Partial<Runs>) =>
     Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
   ).pipe(Layer.provideMerge(Stores.layer))
 
+type Workflows = WorkflowStore["Service"]
+
+/** The same of what is stored of workflows. */
+const misread = (change: (good: Workflows) => Partial<Workflows>) =>
+  Layer.effect(
+    WorkflowStore,
+    Effect.map(WorkflowStore, (good) => WorkflowStore.of({ ...good, ...change(good) })),
+  ).pipe(Layer.provideMerge(Stores.layer))
+
 const faults = {
+  "gives another version of a workflow than it is asked for": misread(({ findVersion }) => ({
+    findVersion: (account, id, number) => findVersion(account, id, number + 1),
+  })),
+  "gives the draft in the place of what is published": misread(({ find }) => ({
+    findCurrent: find,
+  })),
+  "gives what is published in the place of the draft": misread(({ findCurrent }) => ({
+    find: findCurrent,
+  })),
   "starts no children": faulty(({ commit }) => ({
     commit: (each) => commit({ ...each, starts: undefined }),
   })),

@@ -44,7 +44,7 @@ const miscounted = ({ pauses, runs, triggers }: Followed): RunEndTrigger | undef
 
 const brokenFollower = (
   run: Run,
-  { workflowId, watch }: RunEndTrigger,
+  { watch, webhook, workflowId }: RunEndTrigger,
   ended: Run | undefined,
   { pauses, slackMillis }: Followed,
 ): string | undefined => {
@@ -54,6 +54,7 @@ const brokenFollower = (
   const isRight =
     run.workflowId === workflowId &&
     run.source === "run_end" &&
+    JSON.stringify(run.webhook) === JSON.stringify(webhook) &&
     run.after?.depth === depth &&
     run.values["runId"] === ended.id &&
     run.values["status"] === ended.status

@@ -8,11 +8,14 @@
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Edge, Node } from "@millrace/core/domain/Workflow"
 import type { Level, LoopStep, LoopWorkflow } from "./LoopScenario.ts"
+import { askedOf, type Content } from "./SimContents.ts"
 import { workflowIdOf } from "./TreeScenario.ts"
 
 interface Drawn {
   readonly nodes: Array<Node>
   readonly edges: Array<Edge>
+  /** What a node says that calls a workflow, beside its id. */
+  readonly asked: JsonObject
 }
 
 /** Where the item of a level comes from: a node, and its output. */
@@ -57,7 +60,8 @@ const drawStep = (drawn: Drawn, loop: string | undefined, level: Level, step: Lo
   const { id } = step
   const leaf = { id: `${level.prefix}leaf`, port: "item" }
   if (step._tag === "Call") {
-    place(drawn, loop, id, "sub_workflow", { workflowId: workflowIdOf(step.workflow) })
+    const called = { workflowId: workflowIdOf(step.workflow), ...drawn.asked }
+    place(drawn, loop, id, "sub_workflow", called)
     connect(drawn, leaf, { id, port: "item" })
   } else if (step._tag === "While") {
     place(drawn, loop, id, "while", { until, maxIterations: step.mostIterations })
@@ -70,7 +74,8 @@ const drawStep = (drawn: Drawn, loop: string | undefined, level: Level, step: Lo
     }
   } else {
     const { batch, concurrency, count, onError } = step
-    const which = step._tag === "EachRun" ? { workflowId: workflowIdOf(step.workflow) } : {}
+    const which =
+      step._tag === "EachRun" ? { workflowId: workflowIdOf(step.workflow), ...drawn.asked } : {}
     const size = batch === null ? {} : { batch }
     place(drawn, loop, `${id}_items`, "spread", { count })
     connect(drawn, leaf, { id: `${id}_items`, port: "item" })
@@ -104,9 +109,11 @@ const drawLevel = (drawn: Drawn, loop: string | undefined, level: Level, item: S
 }
 
 /** The drawing of a workflow. */
-export const loopDrawingOf = ({ level, settings }: LoopWorkflow) => {
-  const drawn: Drawn = { nodes: [], edges: [] }
+export const loopDrawingOf = ({ level, settings }: LoopWorkflow, content: Content) => {
+  const version = askedOf(content)
+  const asked = version === undefined ? {} : { workflowVersion: version }
+  const drawn: Drawn = { nodes: [], edges: [], asked }
   place(drawn, undefined, "ask", "request", { fields: [{ name: "item" }] })
   drawLevel(drawn, undefined, level, { id: "ask", port: "item" })
-  return { ...drawn, settings }
+  return { nodes: drawn.nodes, edges: drawn.edges, settings }
 }

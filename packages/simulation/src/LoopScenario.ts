@@ -5,6 +5,7 @@
 import type { Dice } from "./ModelDice.ts"
 import { diceFor } from "./SimBehavior.ts"
 import { setupOf } from "./SimScenario.ts"
+import { contentOf } from "./SimContents.ts"
 import { actionsOf, rootsOf, spread, type Trouble } from "./TreeScenario.ts"
 
 /** How a loop treats its items. */
@@ -114,5 +115,6 @@ export const loopScenarioOf = (seed: number): LoopScenario => {
   const nodesPerStep = dice.of([1, 3, 4, 5, 9, 1_000])
   const usual = { offsets: [0, 0, 0, 0], attemptsPerRun: 1_000, nodesPerStep }
   const setup = { ...setupOf(dice, isFaultFree), ...usual }
-  return { seed, setup, workflows, roots, actions, healedAt: spread + 5_000 }
+  const content = contentOf(seed)
+  return { seed, setup, content, workflows, roots, actions, healedAt: spread + 5_000 }
 }

@@ -12,7 +12,8 @@ import { playTrees } from "./TreePlay.ts"
 
 const play = playTrees<LoopScenario>({
   typesOf: loopTypesOf,
-  drawingsOf: ({ workflows }) => workflows.map(loopDrawingOf),
+  drawingsOf: ({ content, workflows }) => workflows.map((each) => loopDrawingOf(each, content)),
+  isFrozen: true,
   signalTo: () => undefined,
   brokenRuleOf: brokenLoopRuleOf,
 })

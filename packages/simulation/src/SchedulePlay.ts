@@ -13,7 +13,7 @@ import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { neverStarted } from "@millrace/core/domain/TriggerFacts"
-import type { ScheduleWebhook } from "@millrace/core/domain/Webhook"
+import type { ScheduleWebhook, Webhook } from "@millrace/core/domain/Webhook"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
@@ -30,29 +30,11 @@ import type { Pause } from "./SchedulePauses.ts"
 import { brokenScheduleOf, type Era } from "./ScheduleRules.ts"
 import type { PlannedSchedule, ScheduleAction, ScheduleScenario } from "./ScheduleScenario.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { askedOf, brokenContentOf, EditedWorkflow } from "./SimContents.ts"
+import { response } from "./TreeNodes.ts"
 
 const account = AccountId.make("acc_1")
 const workflowId = WorkflowId.make("wf_1")
-
-/** A trigger by which runs of one workflow follow those of another one. */
-const following = (id: string, watch: string, follower: string): RunEndTrigger => ({
-  ...neverStarted,
-  id: TriggerId.make(id),
-  accountId: account,
-  workflowId: WorkflowId.make(follower),
-  type: "run_end",
-  watch: WorkflowId.make(watch),
-  on: ["COMPLETED", "FAILED", "CANCELED"],
-  into: { runId: "runId", status: "status" },
-  values: {},
-  version: null,
-  webhook: null,
-  enabled: true,
-  createdAt: epoch,
-  updatedAt: epoch,
-})
-
-const followers = [following("trg_second", "wf_1", "wf_2"), following("trg_third", "wf_2", "wf_3")]
 
 /** What every schedule tells of the times that it misses. The store of each has it. */
 const webhook: ScheduleWebhook = {
@@ -62,6 +44,37 @@ const webhook: ScheduleWebhook = {
   metadata: null,
   headers: null,
 }
+
+/** The webhook of runs that follow. No such run has this event. */
+const webhookOfFollowers: Webhook = { ...webhook, events: ["node.failed"] }
+
+/** A trigger by which runs of one workflow follow those of another one. */
+const following = (
+  id: string,
+  watch: string,
+  follower: string,
+  version: RunEndTrigger["version"],
+): RunEndTrigger => ({
+  ...neverStarted,
+  id: TriggerId.make(id),
+  accountId: account,
+  workflowId: WorkflowId.make(follower),
+  type: "run_end",
+  watch: WorkflowId.make(watch),
+  on: ["COMPLETED", "FAILED", "CANCELED"],
+  into: { runId: "runId", status: "status" },
+  values: {},
+  version,
+  webhook: webhookOfFollowers,
+  enabled: true,
+  createdAt: epoch,
+  updatedAt: epoch,
+})
+
+const followersOf = (version: RunEndTrigger["version"]) => [
+  following("trg_second", "wf_1", "wf_2", version),
+  following("trg_third", "wf_2", "wf_3", version),
+]
 
 /** The stores that this simulation needs. They answer at once and follow Effect's clock. */
 export type ScheduleStores = Layer.Layer<
@@ -108,6 +121,9 @@ const timingOf = ({ enabled, endAt, everySeconds, startAt }: Schedule): string =
 class SchedulePlay {
   readonly fleet: Fleet<TriggerStore | WebhookStore>
   readonly #scenario: ScheduleScenario
+  /** What every trigger asks for. */
+  readonly #version: Schedule["version"]
+  readonly #followers: ReadonlyArray<RunEndTrigger>
   readonly #eras = new Map<TriggerId, Array<Era>>()
   /** The ids of those schedules whose making was answered for, by their places. */
   readonly #ids = new Map<number, TriggerId>()
@@ -122,14 +138,16 @@ class SchedulePlay {
       seed,
       setup,
       stores,
-      types: [workOf(seed), quick],
+      types: [workOf(seed), quick, response],
       strikes: actions.filter((action) => action._tag === "Strike"),
       onCommit: () => undefined,
       triggers: (all) => this.#watched(Context.get(all, TriggerStore)),
     })
+    this.#version = askedOf(scenario.content) ?? null
+    this.#followers = followersOf(this.#version)
     this.#draw(workflowId, "work")
     const triggers = Context.get(this.fleet.stores, TriggerStore)
-    for (const each of followers) {
+    for (const each of this.#followers) {
       this.#draw(each.workflowId, "quick")
       Effect.runSync(Effect.orDie(triggers.insert(each)))
     }
@@ -137,12 +155,12 @@ class SchedulePlay {
 
   /** Stores a workflow of one node. */
   #draw(id: WorkflowId, type: string): void {
-    const head = { id, accountId: account, name: "Work", description: null }
     const node = { id: "n", type, position: { x: 0, y: 0 }, data: { inputs: {} } }
-    const rest = { thumbnailUrl: null, revision: 1, settings: {}, nodes: [node], edges: [] }
-    const times = { createdAt: epoch, updatedAt: epoch }
-    const workflows = Context.get(this.fleet.stores, WorkflowStore)
-    Effect.runSync(workflows.insert({ ...head, ...rest, ...times }))
+    const drawing = { nodes: [node], edges: [], settings: {} }
+    const { content } = this.#scenario
+    const head = { id, accountId: account, name: "Work" }
+    const store = Context.get(this.fleet.stores, WorkflowStore)
+    new EditedWorkflow(store, head).begin(drawing, content)
   }
 
   play(): void {
@@ -244,7 +262,8 @@ class SchedulePlay {
     }
     const { at: _, endAt, server: __, startAt, ...settings } = planned
     const begin = startAt === null ? null : epoch + startAt
-    const wish = { ...settings, startAt: begin, endAt: epoch + endAt, values: { place } }
+    const version = this.#version
+    const wish = { ...settings, startAt: begin, endAt: epoch + endAt, values: { place }, version }
     const created = server.triggers!.create(account, workflowId, wish)
     server.run(
       Effect.map(
@@ -301,9 +320,9 @@ class SchedulePlay {
   }
 
   /** The triggers that follow runs, as they are now. */
-  #followers(): ReadonlyArray<RunEndTrigger> {
+  #followersNow(): ReadonlyArray<RunEndTrigger> {
     const { find } = Context.get(this.fleet.stores, TriggerStore)
-    return followers.map(
+    return this.#followers.map(
       (key) => Option.getOrThrow(Effect.runSync(Effect.orDie(find(key)))) as RunEndTrigger,
     )
   }
@@ -337,7 +356,7 @@ class SchedulePlay {
     )
     const slackMillis = 2 * setup.latencyMillis
     const pauses = this.#pauses
-    const followed = { triggers: this.#followers(), runs, pauses, slackMillis }
+    const followed = { triggers: this.#followersNow(), runs, pauses, slackMillis }
     const areEnded = runs.every(({ status }) => isTerminal(status))
     const isLast = this.#rounds > roundsAtMost
     if (isDone && areEnded && (isLast || unfollowedOf(followed).length === 0)) {
@@ -346,7 +365,10 @@ class SchedulePlay {
       const told = this.#told()
       const rest = { pauses, isFaultFree, slackMillis }
       const judged = { eras: this.#eras, schedules, runs: own, told, ...rest }
-      fleet.broken = brokenScheduleOf(judged) ?? brokenFollowingOf(followed)
+      fleet.broken =
+        brokenScheduleOf(judged) ??
+        brokenFollowingOf(followed) ??
+        brokenContentOf(this.#scenario.content, runs)
     } else if (isLast) {
       const open = runs.find(({ status }) => !isTerminal(status))
       const left = JSON.stringify([open, ...schedules.values()])

@@ -6,6 +6,7 @@ import type { Schedule } from "@millrace/core/domain/Trigger"
 import type { Dice } from "./ModelDice.ts"
 import type { Blow } from "./SimActions.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { type Content, contentOf } from "./SimContents.ts"
 import { blowOf, serverCount, type Setup, setupOf } from "./SimScenario.ts"
 
 /** A schedule that somebody makes. Times are milliseconds from the beginning. */
@@ -51,6 +52,8 @@ export interface ScheduleScenario {
   readonly seed: number
   readonly isFaultFree: boolean
   readonly setup: Setup
+  /** What is drafted and published of the workflows. */
+  readonly content: Content
   readonly schedules: ReadonlyArray<PlannedSchedule>
   readonly actions: ReadonlyArray<ScheduleAction>
   /** From here on nothing more goes wrong. */
@@ -128,5 +131,6 @@ export const scheduleScenarioOf = (seed: number): ScheduleScenario => {
     actions.push({ _tag: "PauseAll", at, server: 0, millis: dice.of([500, 7_000, 20_000, null]) })
   }
   const setup = { ...setupOf(dice, isFaultFree), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
-  return { seed, isFaultFree, setup, schedules, actions, healedAt: spread + 5_000 }
+  const content = contentOf(seed)
+  return { seed, isFaultFree, setup, content, schedules, actions, healedAt: spread + 5_000 }
 }

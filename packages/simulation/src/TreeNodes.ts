@@ -17,6 +17,7 @@ import {
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
+import { VersionChoice } from "@millrace/core/domain/WorkflowVersion"
 import { Clock, Effect, Schema } from "effect"
 import { diceFor } from "./SimBehavior.ts"
 import type { Stage } from "./SimNodes.ts"
@@ -92,9 +93,10 @@ const branch = define({
     count: Schema.Int,
     concurrency: Schema.Int,
     onError: Schema.Literals(["stop", "continue"]),
+    version: Schema.optionalKey(VersionChoice),
   },
   outputs: { output: Json },
-  run: ({ concurrency, count, item, onError, workflow }) =>
+  run: ({ concurrency, count, item, onError, version, workflow }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
       const end = node.message === undefined ? undefined : childEndOf(node.message)
@@ -110,7 +112,7 @@ const branch = define({
       const starts = []
       for (let index = before.started; index < until; index++) {
         const values = { item: itemOf(item, node.nodeId, index) }
-        const request = { workflowId: workflowIdOf(workflow), values, index }
+        const request = { workflowId: workflowIdOf(workflow), version, values, index }
         starts.push(yield* node.prepareChild(request))
       }
       if (ended < count) {

@@ -7,18 +7,17 @@
  */
 import { AccountId, type RunId } from "@millrace/core/domain/Id"
 import { isTerminal, type Run } from "@millrace/core/domain/Run"
-import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { epoch } from "@millrace/conformance/Samples"
 import { Cause, Context, Effect, Exit } from "effect"
 import { Fleet } from "./Fleet.ts"
 import { hydrated } from "./SimFlow.ts"
 import type { Stage } from "./SimNodes.ts"
 import type { SimStores } from "./SimWorld.ts"
+import { askedOf, brokenContentOf, type Drawing, EditedWorkflow } from "./SimContents.ts"
 import { leafOf, leafSignal, typesOf } from "./TreeNodes.ts"
 import { brokenRuleOf, type Evidence, type Root } from "./TreeRules.ts"
 import { treeDrawingOf, type TreeScenario, type Trouble, workflowIdOf } from "./TreeScenario.ts"
@@ -54,9 +53,9 @@ interface LeafSignal {
 export interface TreeKind<S extends Trouble> {
   readonly typesOf: (seed: number) => ReadonlyArray<Executable<Stage>>
   /** What the workflows are drawn like, by their numbers. */
-  readonly drawingsOf: (
-    scenario: S,
-  ) => ReadonlyArray<Pick<Workflow, "nodes" | "edges" | "settings">>
+  readonly drawingsOf: (scenario: S) => ReadonlyArray<Drawing>
+  /** True if a tree executes what its root has found, whatever is changed after its start. */
+  readonly isFrozen: boolean
   /** The signal that a child gets, if it is to get one. */
   readonly signalTo: (scenario: S, child: Run) => LeafSignal | undefined
   readonly brokenRuleOf: (scenario: S, evidence: Evidence) => string | undefined
@@ -67,6 +66,7 @@ class TreePlay<S extends Trouble> {
   readonly roots: ReadonlyArray<Root>
   readonly #kind: TreeKind<S>
   readonly #scenario: S
+  readonly #workflows: ReadonlyArray<EditedWorkflow>
   /** What has begun and ended, in order. */
   readonly #history: Array<{ readonly id: RunId; readonly isEnd: boolean }> = []
   /** What each commit has stored of children that had ended before. */
@@ -82,7 +82,7 @@ class TreePlay<S extends Trouble> {
   constructor(kind: TreeKind<S>, scenario: S, stores: SimStores) {
     this.#kind = kind
     this.#scenario = scenario
-    const { actions, seed, setup } = scenario
+    const { actions, content, seed, setup } = scenario
     this.roots = scenario.roots.map(({ workflow }, at) => ({
       workflow,
       item: `root ${at}`,
@@ -102,13 +102,13 @@ class TreePlay<S extends Trouble> {
         if (finishedAt !== null) this.#history.push({ id, isEnd: true })
       },
     })
-    const workflows = Context.get(this.fleet.stores, WorkflowStore)
-    for (const [workflow, drawing] of kind.drawingsOf(scenario).entries()) {
+    const store = Context.get(this.fleet.stores, WorkflowStore)
+    this.#workflows = kind.drawingsOf(scenario).map((drawing, workflow) => {
       const head = { id: workflowIdOf(workflow), accountId: account, name: `W${workflow}` }
-      const rest = { description: null, thumbnailUrl: null, revision: 1 }
-      const times = { createdAt: epoch, updatedAt: epoch }
-      Effect.runSync(workflows.insert({ ...head, ...rest, ...drawing, ...times }))
-    }
+      const edited = new EditedWorkflow(store, head)
+      edited.begin(drawing, content)
+      return edited
+    })
   }
 
   play(): void {
@@ -137,14 +137,16 @@ class TreePlay<S extends Trouble> {
     if (root.id !== undefined) return
     // Whoever is asked may end before the answer.
     this.fleet.time.after(5_000, () => this.#startRoot(index, slot + 1))
-    const request = { workflowId: workflowIdOf(root.workflow), values: { item: root.item } }
+    const workflowId = workflowIdOf(root.workflow)
+    const version = askedOf(this.#scenario.content)
+    const request = { workflowId, version, values: { item: root.item } }
     const name = { key: root.item, bodyHash: "the same" }
     const server = this.fleet.near(slot)
     server?.run(
       Effect.map(
         Effect.exit(server.runs.startOnce(account, request, name)),
         Exit.match({
-          onSuccess: ({ runId }) => void (root.id = runId),
+          onSuccess: ({ runId }) => this.#started(root, runId),
           onFailure: (cause) => {
             const error = Cause.squash(cause)
             this.fleet.say(() => `start ${root.item}: ${String(error)}`)
@@ -154,6 +156,14 @@ class TreePlay<S extends Trouble> {
         }),
       ),
     )
+  }
+
+  #started(root: Root, id: RunId): void {
+    const isNew = root.id === undefined
+    root.id = id
+    if (!isNew || !this.#kind.isFrozen || this.roots.some((each) => each.id === undefined)) return
+    this.fleet.say(() => "every workflow is changed and published")
+    for (const each of this.#workflows) each.spoil()
   }
 
   #cancel(root: Root, slot: number): void {
@@ -228,14 +238,17 @@ class TreePlay<S extends Trouble> {
       this.#isOver = true
       const values = Context.get(this.fleet.stores, ValueStore)
       const whole = items.map((run) => withOutput(run, values))
-      this.fleet.broken = this.#kind.brokenRuleOf(this.#scenario, {
+      const evidence: Evidence = {
         roots: this.roots,
         runs: whole,
         asked: this.#canceled,
         history: this.#history,
         turns: this.#turns,
         stores: this.fleet.stores,
-      })
+      }
+      this.fleet.broken =
+        this.#kind.brokenRuleOf(this.#scenario, evidence) ??
+        brokenContentOf(this.#scenario.content, whole)
     } else if (this.#rounds > roundsAtMost) {
       const open = items.find(({ status }) => !isTerminal(status))
       this.fleet.broken = `every run ends: ${JSON.stringify(open)}`
@@ -258,7 +271,10 @@ export const playTrees =
 /** Plays a scenario of nodes that start runs themselves, some of which wait for a signal. */
 export const playTree = playTrees<TreeScenario>({
   typesOf,
-  drawingsOf: ({ branches }) => branches.map((each) => ({ ...treeDrawingOf(each), settings: {} })),
+  drawingsOf: ({ branches, content }) =>
+    branches.map((each) => ({ ...treeDrawingOf(each, content), settings: {} })),
+  // Its nodes compute which workflow they call.
+  isFrozen: false,
   signalTo: ({ seed }, { values, workflowId }) => {
     const payload = values["item"] as string
     const { limitMillis, signalMillis } = leafOf(seed, payload)

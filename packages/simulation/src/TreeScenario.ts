@@ -7,6 +7,7 @@ import type { Edge, Node } from "@millrace/core/domain/Workflow"
 import type { Dice } from "./ModelDice.ts"
 import type { Blow } from "./SimActions.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { askedOf, type Content, contentOf } from "./SimContents.ts"
 import { blowOf, serverCount, type Setup, setupOf } from "./SimScenario.ts"
 
 /** A node that starts runs of another workflow. */
@@ -41,6 +42,8 @@ export type TreeAction =
 export interface Trouble {
   readonly seed: number
   readonly setup: Setup
+  /** What is drafted and published of the workflows. */
+  readonly content: Content
   /** The workflow of each root, when it is started, and where. */
   readonly roots: ReadonlyArray<{
     readonly workflow: number
@@ -115,7 +118,8 @@ export const treeScenarioOf = (seed: number): TreeScenario => {
   const roots = rootsOf(dice, levels)
   const actions = actionsOf(dice, isFaultFree ? 0 : dice.below(8), roots.length)
   const setup = { ...setupOf(dice, isFaultFree), offsets: [0, 0, 0, 0], attemptsPerRun: 1_000 }
-  return { seed, setup, branches, roots, actions, healedAt: spread + 5_000 }
+  const content = contentOf(seed)
+  return { seed, setup, content, branches, roots, actions, healedAt: spread + 5_000 }
 }
 
 const edgeOf = (
@@ -125,7 +129,9 @@ const edgeOf = (
 ) => ({ id: `${source}-${target}`, source, target, ...ports }) satisfies Edge
 
 /** The drawing of a workflow: what its request brings goes to every node, and their outputs out. */
-export const treeDrawingOf = (branches: ReadonlyArray<Branch>) => {
+export const treeDrawingOf = (branches: ReadonlyArray<Branch>, content: Content) => {
+  const version = askedOf(content)
+  const asked = version === undefined ? {} : { version }
   const nodeOf = (id: string, type: string, inputs: Record<string, string | number>): Node => ({
     id,
     type,
@@ -135,7 +141,7 @@ export const treeDrawingOf = (branches: ReadonlyArray<Branch>) => {
   const works =
     branches.length === 0
       ? [nodeOf("leaf", "leaf", {})]
-      : branches.map(({ nodeId, ...inputs }) => nodeOf(nodeId, "branch", { ...inputs }))
+      : branches.map(({ nodeId, ...inputs }) => nodeOf(nodeId, "branch", { ...inputs, ...asked }))
   const asks: Node = {
     ...nodeOf("ask", "request", {}),
     data: { inputs: { fields: [{ name: "item" }] } },
