@@ -342,7 +342,7 @@ describe("Schedules", () => {
           assert.deepStrictEqual(late.slice(-4), [4, 3, 2, 1])
           const found = yield* TriggerStore.use(({ find }) => find(trigger))
           assert.strictEqual((Option.getOrThrow(found) as Schedule).missed, timesCounted - 1)
-          // All times up to the next one have had their turn, until somebody sets the schedule anew.
+          // All times up to the next one had their turn, until somebody sets the schedule anew.
           ahead = 0
           assert.deepStrictEqual(yield* minutesAfter("5 minutes"), late)
           const { update } = Context.get(one.context, Triggers)
