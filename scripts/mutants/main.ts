@@ -2,7 +2,7 @@
  * `npm run test:mutants -- PART [FILE...] [--tests NAME]... [--concurrency N] [--minutes N]`:
  * breaks the sources of a part, one small fault at a time, and tells which faults its tests do not
  * notice. With `--tests`, only those files of tests judge: first the quick ones, then all of them
- * about what is left.
+ * about what is left. `--tests millrace:NAME` names one of another package.
  *
  * The faults are planted in a copy of the repository in the system's folder for temporary files,
  * whose packages are linked to each other, so that no test reaches a source without the fault. What
@@ -15,7 +15,7 @@ import fs from "node:fs"
 import os from "node:os"
 import path from "node:path"
 import { parseArgs } from "node:util"
-import { parts } from "./Parts.ts"
+import { namedTests, parts } from "./Parts.ts"
 import { printReport } from "./Report.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -84,9 +84,9 @@ const sourcesOf = (name: string, filters: ReadonlyArray<string>): ReadonlyArray<
 
 /** Rejects a name of tests that no test has: with no test to judge, every fault would live. */
 const checkTests = (name: string, tests: ReadonlyArray<string>): void => {
-  const cwd = path.join(root, "packages", parts[name]!.package)
+  const cwd = path.join(root, "packages")
   for (const one of tests) {
-    if (fs.globSync(`test/**/${one}.test.ts`, { cwd }).length > 0) continue
+    if (fs.globSync(namedTests(parts[name]!, one), { cwd }).length > 0) continue
     throw new Error(`No test of ${name} is called ${one}. Leave out "test/" and ".test.ts".`)
   }
 }

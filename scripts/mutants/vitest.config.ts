@@ -2,7 +2,7 @@
 // with shorter limits, because a mutant often makes a test wait for ever.
 import path from "node:path"
 import { defineConfig } from "vitest/config"
-import { parts } from "./Parts.ts"
+import { namedTests, parts } from "./Parts.ts"
 
 const conditions = ["@millrace/source", "module", "node", "development|production"]
 const part = parts[process.env["MUTANTS_PART"] ?? ""]
@@ -14,9 +14,11 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    root: path.join(import.meta.dirname, "../../packages", part.package),
+    root: path.join(import.meta.dirname, "../../packages"),
     include:
-      chosen.length === 0 ? [...part.tests] : chosen.map((name) => `test/**/${name}.test.ts`),
+      chosen.length === 0
+        ? part.tests.map((pattern) => `${part.package}/${pattern}`)
+        : chosen.map((name) => namedTests(part, name)),
     // Files share what they import: a third of the time.
     isolate: false,
     testTimeout: 60_000,
