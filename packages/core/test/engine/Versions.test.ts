@@ -2,13 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { WorkflowId } from "@millrace/core/domain/Id"
 import { AccountId, RunId } from "@millrace/core/domain/Id"
-import { versionsPerWorkflow } from "@millrace/core/domain/Limits"
+import { publishAttempts, versionsPerWorkflow } from "@millrace/core/domain/Limits"
 import type { Node } from "@millrace/core/domain/Workflow"
+import type { WorkflowNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"
 import type { StartRequest } from "@millrace/core/engine/Runs"
 import { Versions } from "@millrace/core/engine/Versions"
 import { Workflows } from "@millrace/core/engine/Workflows"
-import { Context, Effect, Layer } from "effect"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Context, Effect, Layer, Result } from "effect"
 import { account, boot, edge, engine, node, save, shared } from "./TestEngine.ts"
 
 const at = Effect.provide(Layer.provideMerge(Versions.layer, engine()))
@@ -184,6 +186,73 @@ describe("what else takes a version", () => {
       assert.strictEqual((yield* runs.estimate(account, draft)).problems.length, 1)
       assert.strictEqual((yield* runs.validate(account, { workflowId: id })).problems.length, 0)
       assert.strictEqual((yield* runs.validate(account, draft)).problems.length, 1)
+    }).pipe(at),
+  )
+})
+
+describe("Versions.publish of a workflow that is changed meanwhile", () => {
+  /** Publishes; somebody else changes the workflow in front of the store, so many times. */
+  const publishBeside = Effect.fnUntraced(function* (id: WorkflowId, changes: number) {
+    const store = yield* WorkflowStore
+    const engineOfTest = yield* Effect.context<Workflows>()
+    let count = 0
+    const contested = WorkflowStore.of({
+      ...store,
+      publish: (publication) =>
+        Effect.gen(function* () {
+          if (count++ < changes) yield* Effect.orDie(edit(id, node(`of_${count}`, "pass")))
+          return yield* store.publish(publication)
+        }).pipe(Effect.provideContext(engineOfTest)),
+    })
+    const layer = Layer.fresh(Versions.layer).pipe(
+      Layer.provide(Layer.succeed(WorkflowStore, contested)),
+    )
+    const versions = Context.get(yield* Layer.build(layer), Versions)
+    const result = yield* Effect.result(versions.publish(account, id, null))
+    return { result, count }
+  }, Effect.scoped)
+
+  it.effect("publishes it as it is then", () =>
+    Effect.gen(function* () {
+      const { id } = yield* save([node("a", "pass")])
+      const { count, result } = yield* publishBeside(id, 3)
+      assert.isTrue(Result.isSuccess(result))
+      assert.strictEqual(count, 4)
+      assert.deepInclude(yield* started(id), { nodes: ["of_3"], version: 1, revision: 4 })
+    }).pipe(at),
+  )
+
+  it.effect("gives up where that goes on, and says so", () =>
+    Effect.gen(function* () {
+      const { id } = yield* save([node("a", "pass")])
+      const { count, result } = yield* publishBeside(id, 1_000)
+      assert.strictEqual(count, publishAttempts)
+      assert.isTrue(Result.isFailure(result))
+      if (Result.isSuccess(result) || result.failure._tag !== "StorageError") return assert.fail()
+      assert.strictEqual(result.failure.operation, "WorkflowStore.publish")
+      assert.match(String(result.failure.cause), /is changed too often to be published/)
+    }).pipe(at),
+  )
+})
+
+describe("Versions of a workflow that the account does not have", () => {
+  it.effect("are refused, and the refusal names it", () =>
+    Effect.gen(function* () {
+      const versions = yield* Versions
+      const { id } = yield* save([node("a", "pass")])
+      yield* publish(id)
+      for (const asked of [
+        versions.list(stranger, id),
+        versions.publish(stranger, id, null),
+        versions.unpublish(stranger, id),
+        versions.get(stranger, id, 1),
+        versions.restore(stranger, id, 1),
+        versions.difference(stranger, id, 1, "draft"),
+      ]) {
+        const refused = yield* Effect.flip(asked as Effect.Effect<unknown, WorkflowNotFound>)
+        assert.deepInclude({ ...refused }, { _tag: "WorkflowNotFound", workflowId: id })
+      }
+      assert.deepInclude(yield* versions.get(account, id, 1), { number: 1, workflowId: id })
     }).pipe(at),
   )
 })
