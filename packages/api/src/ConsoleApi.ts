@@ -9,6 +9,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { RequestForm } from "./Authorization.ts"
 import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
+import { AdminNodeTypesApi } from "./internal/AdminNodeTypesApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
 import { ApprovalsApi } from "./internal/ApprovalsApi.ts"
@@ -31,6 +32,7 @@ export class ConsoleApi extends HttpApi.make("millrace-console")
   .add(AdminAccountsApi.prefix("/operator"), AdminCreditsApi.prefix("/operator"))
   .add(AdminAuditApi.prefix("/operator"), AdminWebhooksApi.prefix("/operator"))
   .add(AdminQuarantineApi.prefix("/operator"))
+  .add(AdminNodeTypesApi.prefix("/operator"))
   .middleware(ConsoleAuthorization)
   .add(ConsoleSessionApi)
   .middleware(RequestForm)

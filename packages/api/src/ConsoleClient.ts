@@ -5,6 +5,7 @@
  * Guarantees: runs wherever there is `fetch`, and does not load Effect.
  */
 import type * as Credits from "./AdminCreditsWire.ts"
+import type * as NodeTypes from "./AdminNodeTypeWire.ts"
 import type * as Quarantine from "./AdminQuarantineWire.ts"
 import type * as Secret from "./AdminSecretWire.ts"
 import type * as Webhook from "./AdminWebhookWire.ts"
@@ -80,6 +81,9 @@ export type ConsoleAudit = typeof Credits.AuditReport.Encoded
 /** A run that has lost processes while one of its nodes was in progress. */
 export type ConsoleQuarantinedRun = typeof Quarantine.QuarantinedRun.Encoded
 
+/** A version of a node type, and where nodes of it are. */
+export type ConsoleTypeInUse = typeof NodeTypes.TypeInUse.Encoded
+
 /** All operations of a console. A role that may not do something rejects with `FORBIDDEN`. */
 export interface ConsoleClient extends Client {
   readonly session: {
@@ -137,6 +141,11 @@ export interface ConsoleClient extends Client {
   }
   /** Reads every ledger, and names what does not add up. For operators. */
   audit(options?: CallOptions): Promise<ConsoleAudit>
+  /**
+   * Every version of a node type that the server has, or that any account uses. The store reads
+   * every drawing for this. For operators.
+   */
+  typesInUse(options?: CallOptions): Promise<ReadonlyArray<ConsoleTypeInUse>>
   /** Runs in quarantine, of all accounts. For operators. */
   readonly quarantine: {
     list(options?: CallOptions): Promise<ReadonlyArray<ConsoleQuarantinedRun>>
@@ -155,7 +164,7 @@ const makeCalls = (transport: ConsoleTransport) => {
   return { read, items }
 }
 
-type OfOperators = "accounts" | "audit" | "credits" | "quarantine"
+type OfOperators = "accounts" | "audit" | "credits" | "quarantine" | "typesInUse"
 
 const makeOperators = (transport: ConsoleTransport): Pick<ConsoleClient, OfOperators> => {
   const { items, read } = makeCalls(transport)
@@ -167,6 +176,7 @@ const makeOperators = (transport: ConsoleTransport): Pick<ConsoleClient, OfOpera
       statement: (id, query = {}, options) => read("credits.statement", { id, query, options }),
     },
     audit: (options) => read("audit.audit", { options }),
+    typesInUse: (options) => items("types.list", options),
     quarantine: {
       list: (options) => items("quarantine.list", options),
       release: (id, options) => read("quarantine.release", { id, options }),

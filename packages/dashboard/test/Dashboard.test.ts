@@ -436,6 +436,15 @@ describe("working", () => {
     expect(seen.errors).toEqual([])
   })
 
+  it("says which versions of node types are in use, and by which workflows", async () => {
+    const { page, seen } = await openAsOperator("/node-types")
+    await page.getByRole("button", { name: "Look in all accounts" }).click()
+    const list = page.getByRole("region", { name: "Versions in use" })
+    await list.getByRole("row", { name: /^transform 1 \d+ drafts?.* Hello/ }).waitFor()
+    expect(await lookAt(page)).toEqual([])
+    expect(seen.errors).toEqual([])
+  })
+
   it("gives a viewer nothing to change, and the server refuses what is tried", async () => {
     const { page } = await openAsOperator()
     await go(page, "Sessions")

@@ -97,6 +97,7 @@ export type ConsoleOperationName =
   | "accounts.list"
   | `credits.${"grant" | "show" | "statement"}`
   | "audit.audit"
+  | "types.list"
 
 type ConsoleEndpointOf<O extends ConsoleOperationName> = O extends `${infer G}.${infer N}`
   ? G extends keyof ConsoleGroups
@@ -130,6 +131,7 @@ export const consoleRoutes: {
   "credits.grant": "POST /operator/accounts/:id/credits/grants",
   "credits.statement": "GET /operator/accounts/:id/credits/statement",
   "audit.audit": "GET /operator/audit",
+  "types.list": "GET /operator/node-types",
   "quarantine.list": "GET /operator/quarantine",
   "quarantine.release": "POST /operator/quarantine/:id/release",
   "quarantine.end": "POST /operator/quarantine/:id/end",

@@ -3,9 +3,10 @@
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { useState } from "react"
-import { useNodeTypes } from "../Console.ts"
+import { useMay, useNodeTypes } from "../Console.ts"
 import { Listed } from "../parts/Listed.tsx"
 import { Page } from "../parts/Page.tsx"
+import { TypesInUse } from "../parts/TypesInUse.tsx"
 
 const portsOf = (ports: ReadonlyArray<{ readonly name: string }>): string =>
   ports.length === 0 ? "–" : ports.map(({ name }) => name).join(", ")
@@ -60,6 +61,7 @@ const Type = ({ type }: { readonly type: NodeTypeItem }) => (
 export const NodeTypes = () => {
   const query = useNodeTypes()
   const [search, setSearch] = useState("")
+  const isOperator = useMay("operator")
   const wanted = search.toLowerCase()
   const types = (query.data ?? []).filter(({ description, key, name }) =>
     `${key} ${name} ${description}`.toLowerCase().includes(wanted),
@@ -77,6 +79,7 @@ export const NodeTypes = () => {
           ))}
         </ul>
       </Listed>
+      {isOperator && <TypesInUse />}
     </Page>
   )
 }

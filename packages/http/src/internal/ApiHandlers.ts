@@ -249,8 +249,8 @@ export const layerConsole = HttpRouter.use(() =>
       }),
     )
     const { admin, groups } = operations
-    const { accounts, audit, credits, quarantine, webhooks } = admin
-    const all = { ...groups, ...own, accounts, audit, credits, quarantine, webhooks }
+    const { accounts, audit, credits, quarantine, types, webhooks } = admin
+    const all = { ...groups, ...own, accounts, audit, credits, quarantine, types, webhooks }
     const checked = SessionReach.within(check, all)
     yield* addAll(ConsoleApi.groups, checked, admit, special, "/api/console/v1")
   }),

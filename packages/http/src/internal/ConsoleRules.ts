@@ -150,6 +150,7 @@ const ofOperators = {
     rotate: operators("Rotating signing secrets"),
     test: operators("Sending a test event"),
   },
+  types: { list: operators("Listing node types in use") },
   quarantine: {
     list: operators("Listing runs in quarantine"),
     release: operators("Releasing a run"),
