@@ -45,7 +45,7 @@ describe("Signals.send", () => {
         [account, WorkflowId.make("wf_none")],
       ] as const) {
         const refused = yield* Effect.flip(signals.send(who, workflowId, good))
-        assert.deepInclude({ ...refused }, { _tag: "WorkflowNotFound", workflowId })
+        assert.deepInclude(refused, { _tag: "WorkflowNotFound", workflowId })
       }
     }).pipe(at),
   )

@@ -250,7 +250,7 @@ describe("Versions of a workflow that the account does not have", () => {
         versions.difference(stranger, id, 1, "draft"),
       ]) {
         const refused = yield* Effect.flip(asked as Effect.Effect<unknown, WorkflowNotFound>)
-        assert.deepInclude({ ...refused }, { _tag: "WorkflowNotFound", workflowId: id })
+        assert.deepInclude(refused, { _tag: "WorkflowNotFound", workflowId: id })
       }
       assert.deepInclude(yield* versions.get(account, id, 1), { number: 1, workflowId: id })
     }).pipe(at),
