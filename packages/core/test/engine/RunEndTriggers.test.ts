@@ -8,6 +8,7 @@ import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { RunEndChange } from "@millrace/core/engine/RunEndTriggers"
 import { RunEndTriggers } from "@millrace/core/engine/RunEndTriggers"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
@@ -19,6 +20,7 @@ import type { RunEndTrigger } from "@millrace/core/domain/RunEndTrigger"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
@@ -142,6 +144,28 @@ describe("RunEndTriggers", () => {
       assert.deepStrictEqual(values, { by: run.id, at: "COMPLETED" })
       assert.deepStrictEqual(after, { runId: run.id, depth: 4 })
       assert.deepStrictEqual([triggerId, workflowId], [trigger.id, second.id])
+    }).pipe(Effect.provide(services)),
+  )
+
+  it.effect("take the version that they name, and name none that there is not", () =>
+    Effect.gen(function* () {
+      const { first, second, trigger, triggers } = yield* scene
+      const { publish } = yield* WorkflowStore
+      const head = { account, id: second.id, expectedRevision: 1, number: 1, note: null }
+      yield* publish({ ...head, publishedAt: 0, mostVersions: 10 })
+      yield* (yield* Workflows).update(account, second.id, { nodes: [node("c", "pass")] })
+      const unknown = yield* Effect.flip(triggers.update(trigger, { version: 9 }))
+      assert.deepInclude(unknown, { _tag: "VersionNotFound", number: 9 })
+      const takes: Array<number | null> = []
+      for (const [depth, version] of [null, "draft", 1, undefined].entries()) {
+        const changed = yield* triggers.update(trigger, { version } as RunEndChange)
+        assert.strictEqual(changed.version, version === undefined ? 1 : version)
+        const run = yield* ended(first.id, depth)
+        yield* triggers.start(endOf(changed, run.id))
+        const follower = (yield* followers).find(({ after }) => after?.runId === run.id)
+        takes.push(follower!.workflowVersion)
+      }
+      assert.deepStrictEqual(takes, [1, null, 1, 1])
     }).pipe(Effect.provide(services)),
   )
 

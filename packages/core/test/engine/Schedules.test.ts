@@ -12,9 +12,11 @@ import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
 import { Triggers } from "@millrace/core/engine/Triggers"
 import { Workflows } from "@millrace/core/engine/Workflows"
-import { timesCounted } from "@millrace/core/domain/Limits"
+import { timesCounted, triggersPerClaim } from "@millrace/core/domain/Limits"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { runIdAt } from "@millrace/core/domain/Trigger"
+import type { Calendar } from "@millrace/core/ports/Calendar"
+import { CurrentCalendar } from "@millrace/core/ports/Calendar"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
@@ -351,6 +353,68 @@ describe("Schedules", () => {
           for (const { stop } of [one, two]) yield* stop
         })
         yield* story.pipe(Effect.provide(shared()), Effect.provideService(Clock.Clock, clock))
+      }),
+  )
+
+  it.effect("start all that is due at a moment then, however much that is", () =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const { context, stop } = yield* boot()
+      const { create } = Context.get(context, Triggers)
+      const [workflows, each] = [triggersPerClaim / 20, 50]
+      const count = workflows * each
+      assert.isAbove(count, 2 * triggersPerClaim)
+      for (let n = 0; n < workflows; n++) {
+        const { id } = yield* Effect.provide(save([node("a", "pass")]), context)
+        for (let m = 0; m < each; m++) yield* create(account, id, { everySeconds: 60 })
+      }
+      yield* TestClock.adjust("60 seconds")
+      const { items } = yield* RunStore.use(({ list }) => list({ account, limit: 1_000 }))
+      assert.lengthOf(items, count)
+      assert.isTrue(items.every(({ createdAt }) => createdAt === began + minute))
+      yield* stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect(
+    "go on with the others where the times of one cannot be computed, and try it again",
+    () =>
+      Effect.suspend(() => {
+        let isBroken = false
+        const calendar: Calendar = {
+          problemOf: () => undefined,
+          next: (_, after) => {
+            if (isBroken) throw new Error("broken on purpose")
+            return after - (after % minute) + minute
+          },
+          previous: () => [],
+        }
+        const story = Effect.gen(function* () {
+          const { context, stop } = yield* boot()
+          const workflow = yield* Effect.provide(save([node("a", "pass")]), context)
+          const { create } = Context.get(context, Triggers)
+          const broken = yield* create(account, workflow.id, { cron: "* * * * *" })
+          const others = yield* Effect.all([
+            create(account, workflow.id, { everySeconds: 60 }),
+            create(account, workflow.id, { everySeconds: 60 }),
+          ])
+          const started = Effect.map(
+            RunStore.use(({ list }) => list({ account, limit: 1_000 })),
+            ({ items }) => items.map(({ triggerId }) => triggerId ?? "").toSorted(),
+          )
+          const ids = (...all: ReadonlyArray<Schedule>) => all.map(({ id }) => id).toSorted()
+          isBroken = true
+          yield* TestClock.adjust("61 seconds")
+          assert.deepStrictEqual(yield* started, ids(...others))
+          isBroken = false
+          yield* TestClock.adjust("20 seconds")
+          assert.deepStrictEqual(yield* started, ids(...others, broken))
+          yield* stop
+        })
+        return story.pipe(
+          Effect.provide(shared()),
+          Effect.provideService(CurrentCalendar, calendar),
+        )
       }),
   )
 
