@@ -72,7 +72,7 @@ const sourcesOf = (name: string, filters: ReadonlyArray<string>): ReadonlyArray<
     .readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && path.basename(file) !== "index.ts")
     .toSorted()
-  const named = (file: string) => filters.some((one) => file.endsWith(`${one}.ts`))
+  const named = (file: string) => filters.some((one) => file.endsWith(`/${one}.ts`))
   for (const one of filters) {
     if (all.some((file) => `/${file}`.endsWith(`/${one}.ts`))) continue
     throw new Error(`No file of ${name} is called ${one}. Leave out ".ts".`)
