@@ -1,4 +1,5 @@
-// What is refused of schedules, and in which words; a refusal stores and changes nothing.
+// What is refused of schedules, and in which words; a refusal stores and changes nothing. Which times
+// a schedule shows.
 import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -8,8 +9,11 @@ import type { ScheduleChange } from "@millrace/core/engine/Triggers"
 import { Triggers } from "@millrace/core/engine/Triggers"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import { webhookDefaults } from "@millrace/core/domain/InboundWebhook"
 import { triggerWriteAttempts } from "@millrace/core/domain/Limits"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -100,6 +104,30 @@ describe("a schedule is refused", () => {
   )
 })
 
+describe("a schedule", () => {
+  it.effect("shows ten times, and of those that are ten years away only the first one", () =>
+    Effect.gen(function* () {
+      const { id } = yield* save([node("a", "pass")])
+      const { create, get } = yield* Triggers
+      const [minute, year] = [60_000, 366 * 86_400_000]
+      const often = yield* create(account, id, { everySeconds: 60 })
+      const ten = Array.from({ length: 10 }, (_, at) => (at + 1) * minute)
+      assert.deepStrictEqual(often.nextTimes, ten)
+      assert.deepStrictEqual(yield* get(often), often)
+      const seldom = yield* create(account, id, { everySeconds: year / 1_000 })
+      const nine = Array.from({ length: 9 }, (_, at) => (at + 1) * year)
+      assert.deepStrictEqual(seldom.nextTimes, nine)
+      const startAt = 50 * year
+      const late = yield* create(account, id, { everySeconds: 60, startAt })
+      assert.deepStrictEqual(late.nextTimes, [startAt])
+      const last = yield* create(account, id, { everySeconds: 60, endAt: 3 * minute })
+      assert.deepStrictEqual(last.nextTimes, [minute, 2 * minute])
+      const off = yield* create(account, id, { everySeconds: 60, enabled: false })
+      assert.deepStrictEqual(off.nextTimes, [])
+    }).pipe(at),
+  )
+})
+
 describe("a change of a schedule", () => {
   it.effect("of its time begins now, and any other leaves the time as it is", () =>
     Effect.gen(function* () {
@@ -117,6 +145,56 @@ describe("a change of a schedule", () => {
       const text = yield* Effect.flip(update(made, { cron: "0 * * * *" }))
       assert.match(text.message, /^cron: this engine reads no cron texts; use everySeconds/)
       assert.deepInclude(yield* get(made), { cron: null, everySeconds: 3_600 })
+      const kept = yield* update(made, { cron: null })
+      assert.deepInclude(kept, { cron: null, everySeconds: 3_600, nextAt: 3_600_000 })
+    }).pipe(at),
+  )
+
+  it.effect("is judged by the version that it names", () =>
+    Effect.gen(function* () {
+      const { id } = yield* save([node("a", "pass")])
+      const { publish } = yield* WorkflowStore
+      const head = { account, id, expectedRevision: 1, number: 1, note: null }
+      yield* publish({ ...head, publishedAt: 0, mostVersions: 10 })
+      yield* (yield* Workflows).update(account, id, { nodes: [node("a", "nothing")] })
+      const { create, update } = yield* Triggers
+      const made = yield* create(account, id, { everySeconds: 60 })
+      const refused = yield* Effect.flip(update(made, { version: "draft" }))
+      assert.strictEqual(refused._tag, "InvalidGraph")
+      assert.strictEqual((yield* update(made, { version: 1 })).version, 1)
+    }).pipe(at),
+  )
+
+  it.effect("is none of a trigger of another type, which is shown as it is", () =>
+    Effect.gen(function* () {
+      const { id: workflowId } = yield* save([node("a", "pass")])
+      const { create, get, update } = yield* Triggers
+      const { accountId, createdAt, fence, updatedAt } = yield* create(account, workflowId, {
+        everySeconds: 60,
+      })
+      const webhook: InboundWebhook = {
+        id: TriggerId.make("trg_webhook"),
+        accountId,
+        workflowId,
+        type: "webhook",
+        methods: ["POST"],
+        verify: { type: "none" },
+        networks: null,
+        respond: "at_once",
+        into: null,
+        dedupeHeader: null,
+        values: {},
+        enabled: true,
+        addressHash: "hash",
+        createdAt,
+        updatedAt,
+        fence,
+        ...webhookDefaults,
+      }
+      yield* (yield* TriggerStore).insert(webhook)
+      const refused = yield* Effect.flip(update(webhook, { enabled: false }))
+      assert.deepInclude(refused, { _tag: "TriggerNotFound", triggerId: webhook.id })
+      assert.deepStrictEqual(yield* get(webhook), webhook)
     }).pipe(at),
   )
 
