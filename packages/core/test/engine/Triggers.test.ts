@@ -1,5 +1,5 @@
-// What is refused of schedules, and in which words; a refusal stores and changes nothing. Which times
-// a schedule shows.
+// What is refused of schedules, and in which words; a refusal stores and changes nothing. Which
+// times a schedule shows.
 import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
