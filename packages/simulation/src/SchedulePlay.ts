@@ -128,6 +128,8 @@ class SchedulePlay {
   /** The ids of those schedules whose making was answered for, by their places. */
   readonly #ids = new Map<number, TriggerId>()
   readonly #pauses: Array<Pause> = []
+  /** When everybody was asleep for a while. */
+  readonly #leaps: Array<number> = []
   #isOver = false
   #rounds = 0
 
@@ -281,6 +283,7 @@ class SchedulePlay {
     if (action._tag === "Hit") return fleet.hit(action.server, action.blow)
     if (action._tag === "Leap") {
       fleet.say(() => `everybody is asleep for ${action.millis} ms`)
+      this.#leaps.push(fleet.time.now)
       return fleet.time.leap(action.millis)
     }
     if (action._tag === "PauseAll") {
@@ -363,7 +366,7 @@ class SchedulePlay {
       this.#isOver = true
       const own = runs.filter((run) => run.workflowId === workflowId)
       const told = this.#told()
-      const rest = { pauses, isFaultFree, slackMillis }
+      const rest = { pauses, leaps: this.#leaps, isFaultFree, slackMillis }
       const judged = { eras: this.#eras, schedules, runs: own, told, ...rest }
       fleet.broken =
         brokenScheduleOf(judged) ??

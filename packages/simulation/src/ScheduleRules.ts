@@ -5,6 +5,7 @@
  */
 import type { TriggerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
+import { lateMillis, triggerLeaseMillis } from "@millrace/core/domain/Limits"
 import { jitterOf, type Schedule } from "@millrace/core/domain/Trigger"
 import { isDropped, isStopped, mayBeDropped, mayBeGivenUp, type Pause } from "./SchedulePauses.ts"
 
@@ -30,6 +31,8 @@ export interface Judged {
   readonly pauses: ReadonlyArray<Pause>
   /** True where nothing went wrong. */
   readonly isFaultFree: boolean
+  /** When everybody was asleep for a while, by the time before. */
+  readonly leaps: ReadonlyArray<number>
   /** By how much servers may be mistaken about the time. */
   readonly slackMillis: number
 }
@@ -56,7 +59,7 @@ const brokenRun = (
   run: Run,
   { schedule }: Era,
   times: ReadonlySet<number>,
-  { pauses, slackMillis }: Judged,
+  { leaps, pauses, slackMillis }: Judged,
 ): string | undefined => {
   const at = timeOf(run)
   const what = `${run.id}, of ${at}, made at ${run.createdAt}`
@@ -67,7 +70,14 @@ const brokenRun = (
   const due = at + jitterOf(schedule)
   if (isStopped(pauses, due)) return `no time of a pause starts a run: ${what}`
   const isEarly = run.createdAt < due - slackMillis
-  return isEarly ? `no run is started before its time: ${what}` : undefined
+  if (isEarly) return `no run is started before its time: ${what}`
+  const isLate = run.createdAt > due + lateMillis + triggerLeaseMillis + slackMillis
+  // A time that waited for the end of a run starts late, and so does one in the middle of a start.
+  const mayBeLate = schedule.catchUp !== "none" || schedule.overlap === "queue"
+  const isAsleep = leaps.some((leap) => leap >= due && leap <= run.createdAt)
+  return isLate && !mayBeLate && !isAsleep
+    ? `no late time is started that is not caught up: ${what}`
+    : undefined
 }
 
 /** Each time of the last era has come to something. */
