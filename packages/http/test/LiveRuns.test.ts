@@ -4,10 +4,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { defaultLimits, CurrentLimits } from "@millrace/core/domain/Limits"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { notStarted } from "@millrace/core/domain/Run"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { Received } from "./EventReader.ts"
 import { EventReader } from "./EventReader.ts"
@@ -101,6 +102,31 @@ describe("GET /v1/runs/live", () => {
       yield* cancel(owner, own)
       assert.strictEqual(shown(yield* next(reader)), `run ${own} CANCELED`)
       for (const id of [early, late]) yield* cancel(owner, id)
+      assert.isUndefined(yield* next(reader))
+      yield* reader.close
+    }).pipe(Effect.provide(Harness.layer)),
+  )
+
+  it.effect("watches the runs that a run has started, and no others", () =>
+    Effect.gen(function* () {
+      const { hang, owner } = yield* begin
+      const above = yield* start(owner, hang)
+      const reader = yield* watch(owner, `?parent=${above}`)
+      assert.strictEqual(shown(yield* next(reader)), "page ")
+      const store = yield* RunStore
+      const found = yield* store.find(owner.accountId, RunId.make(above))
+      const { definition, run } = Option.getOrThrow(found)
+      const place = { runId: run.id, rootRunId: run.id, nodeId: "x", index: 0, depth: 1 }
+      const id = RunId.make("run_child")
+      const ended = { status: "COMPLETED" as const, finishedAt: run.createdAt }
+      const fresh = { id, parent: place, revision: 1, executionId: "execution_child" }
+      const child = { ...run, ...notStarted, ...fresh, ...ended }
+      const expected = { _tag: "New" as const, definition }
+      const rest = { nodeRuns: [], rewritten: [], events: [], deliveries: [] }
+      yield* store.commit({ expected, run: child, ...rest })
+      const other = yield* start(owner, hang)
+      assert.strictEqual(shown(yield* next(reader)), `run ${id} COMPLETED`)
+      for (const each of [above, other]) yield* cancel(owner, each)
       assert.isUndefined(yield* next(reader))
       yield* reader.close
     }).pipe(Effect.provide(Harness.layer)),
