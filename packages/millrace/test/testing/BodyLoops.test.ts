@@ -240,6 +240,33 @@ describe("A loop with a body", () => {
     )
   })
 
+  it("keeps the items that it has computed before one that cannot be started", async () => {
+    const big = defineNode({
+      type: "big",
+      inputs: {},
+      outputs: { output: z.array(z.string()) },
+      run: () => ({ output: ["a", "b", "x".repeat(1_100_000), "c"] }),
+    })
+    await using engine = await testEngine({ nodes: [big] })
+    const workflow = engine
+      .workflow("Big")
+      .node("items", "big")
+      .node("each", "for_each", { concurrency: 4 })
+      .node("same", "constant", { value: 1 }, { parentId: "each" })
+      .edge("items.output", "each.items")
+      .edge("each.item", "same.value")
+    const { id } = await engine.workflows.create(workflow)
+    const run = await engine.runs.start({ workflowId: id })
+    const ended = await run.wait()
+    expect(ended.status).toBe("FAILED")
+    expect(ended.nodes["each"]!.error).toMatch(/bytes/)
+    const { items } = await engine.runs.items(run.id, "each")
+    expect(items.map(({ index, output, status }) => [index, output, status])).toEqual([
+      [0, "a", "COMPLETED"],
+      [1, "b", "COMPLETED"],
+    ])
+  })
+
   it("survives a crash at any commit", async () => {
     const { commits, problems } = await whatIf(
       () => ({ nodes }),
