@@ -75,7 +75,11 @@ const Ends = ({ set, texts }: Given) => {
   )
 }
 
-const Fields = ({ workflowId, ...all }: Given & { readonly workflowId: string }) => {
+const Fields = ({
+  known,
+  workflowId,
+  ...all
+}: Given & { readonly workflowId: string; readonly known: RunEndTrigger | undefined }) => {
   const { watch } = all.texts
   const others = (useWatchable().data ?? []).filter(({ id }) => id !== workflowId)
   return (
@@ -99,7 +103,7 @@ const Fields = ({ workflowId, ...all }: Given & { readonly workflowId: string })
         placeholder='{ "order": "output.order.id", "why": "errorMessage" }'
       />
       <Lines {...all} name="values" label="Values of its runs, as JSON" />
-      <TriggerReceiver {...all} />
+      <TriggerReceiver {...all} known={known} />
       <TriggerVersion {...all} workflowId={workflowId} />
     </>
   )
@@ -132,6 +136,7 @@ export const RunEndForm = ({
     >
       <Fields
         workflowId={workflowId}
+        known={known}
         texts={texts}
         set={(name, text) => setTexts({ ...texts, [name]: text })}
       />

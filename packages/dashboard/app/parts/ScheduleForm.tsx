@@ -58,7 +58,10 @@ const bodyOf = (texts: ScheduleTexts, known: Schedule | undefined): NewSchedule 
   ...receiverOf<NewSchedule>(texts, known),
 })
 
-const Fields = (given: Texts<keyof ScheduleTexts>) => {
+const Fields = ({
+  known,
+  ...given
+}: Texts<keyof ScheduleTexts> & { readonly known: Schedule | undefined }) => {
   const { texts } = given
   return (
     <>
@@ -105,7 +108,7 @@ const Fields = (given: Texts<keyof ScheduleTexts>) => {
           min={0}
         />
       </details>
-      <TriggerReceiver {...given} choices={ofSchedule} />
+      <TriggerReceiver {...given} known={known} choices={ofSchedule} />
     </>
   )
 }
@@ -135,7 +138,7 @@ export const ScheduleForm = ({
       save={save}
       onClose={onClose}
     >
-      <Fields texts={texts} set={set} />
+      <Fields texts={texts} set={set} known={known} />
       <TriggerVersion texts={texts} set={set} workflowId={workflowId} />
     </TriggerForm>
   )

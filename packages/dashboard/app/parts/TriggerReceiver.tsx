@@ -45,8 +45,12 @@ export const ofSchedule = {
 
 export const TriggerReceiver = ({
   choices = ofRuns,
+  known,
   ...given
-}: Texts<keyof ReceiverTexts> & { readonly choices?: Readonly<Record<string, string>> }) => {
+}: Texts<keyof ReceiverTexts> & {
+  readonly choices?: Readonly<Record<string, string>>
+  readonly known: Known
+}) => {
   const { events } = given.texts
   return (
     <details>
@@ -66,6 +70,9 @@ export const TriggerReceiver = ({
         ))}
         {!(events in choices) && <option value={events}>{events}</option>}
       </Choice>
+      {(known?.webhook ?? null) !== null && (
+        <p className="quiet">A change of these two takes away headers that were set elsewhere.</p>
+      )}
     </details>
   )
 }

@@ -180,7 +180,7 @@ const Sender = (all: Given) => {
   )
 }
 
-const Fields = (all: Given) => (
+const Fields = ({ known, ...all }: Given & { readonly known: InboundWebhook | undefined }) => (
   <>
     <Sender {...all} />
     <Choice {...all} name="respond" label="It answers">
@@ -216,7 +216,7 @@ const Fields = (all: Given) => (
       />
       <Lines {...all} name="values" label="Values of its runs, as JSON" />
     </details>
-    <TriggerReceiver {...all} />
+    <TriggerReceiver {...all} known={known} />
   </>
 )
 
@@ -254,7 +254,7 @@ export const WebhookForm = ({
       save={save}
       onClose={onClose}
     >
-      <Fields texts={texts} set={set} />
+      <Fields texts={texts} set={set} known={known} />
       <TriggerVersion texts={texts} set={set} workflowId={workflowId} />
     </TriggerForm>
   )
