@@ -5,20 +5,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { violationOf } from "@millrace/simulation/SimSuite"
 import { AccountId } from "@millrace/core/domain/Id"
 import { isPinned } from "@millrace/core/domain/Run"
-import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer, Option } from "effect"
+import { faultyRuns } from "./FaultyStores.ts"
 
-type Runs = RunStore["Service"]
 type Values = ValueStore["Service"]
-
-/** Good stores, of which something is changed. */
-const faulty = (change: (good: Runs) => Partial<Runs>) =>
-  Layer.effect(
-    RunStore,
-    Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
 
 /** Good stores that keep large values in another way. */
 const faultyValues = (change: (good: Values) => Partial<Values>) =>
@@ -34,28 +26,28 @@ const faults = {
     return { put: (key, bytes) => put(key, (first ??= bytes)) }
   }),
   "never removes large values": faultyValues(() => ({ remove: () => Effect.void })),
-  "forgets which large value a run puts out": faulty(({ commit }) => ({
+  "forgets which large value a run puts out": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, run: { ...each.run, largeValues: null } }),
   })),
-  "takes stale commits for done": faulty(({ commit }) => ({
+  "takes stale commits for done": faultyRuns(({ commit }) => ({
     commit: (each) => Effect.ignore(commit(each)),
   })),
-  "moves no credits": faulty(({ commit }) => ({
+  "moves no credits": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, credits: [] }),
   })),
-  "keeps no lease": faulty(({ heartbeat }) => ({
+  "keeps no lease": faultyRuns(({ heartbeat }) => ({
     heartbeat: (runner) => heartbeat(runner, 0),
   })),
-  "forgets who waits": faulty(({ commit }) => ({
+  "forgets who waits": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, run: { ...each.run, waiting: [] } }),
   })),
-  "forgets what is in progress": faulty(({ commit }) => ({
+  "forgets what is in progress": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, run: { ...each.run, active: [] } }),
   })),
-  "forgets events": faulty(({ commit }) => ({
+  "forgets events": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, events: [] }),
   })),
-  "forgets the names of starts": faulty(({ commit, findStart }) => ({
+  "forgets the names of starts": faultyRuns(({ commit, findStart }) => ({
     commit: ({ expected, ...each }) =>
       commit({
         ...each,
@@ -63,37 +55,37 @@ const faults = {
       }),
     findStart: () => Effect.as(findStart(AccountId.make("acc_none"), ""), Option.none()),
   })),
-  "starts workflows that have changed": faulty(({ commit }) => ({
+  "starts workflows that have changed": faultyRuns(({ commit }) => ({
     commit: ({ expected, ...each }) =>
       commit({
         ...each,
         expected: expected._tag === "New" ? { ...expected, isCurrent: false } : expected,
       }),
   })),
-  "forgets what runs have lost": faulty(({ commit }) => ({
+  "forgets what runs have lost": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, clearsLosses: true }),
   })),
-  "overlooks messages that a commit has not seen": faulty(({ commit }) => ({
+  "overlooks messages that a commit has not seen": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, seen: undefined }),
   })),
-  "forgets who took a message": faulty(({ commit }) => ({
+  "forgets who took a message": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, taken: undefined }),
   })),
-  "takes a message for a new one when it is sent again": faulty(({ send }) => {
+  "takes a message for a new one when it is sent again": faultyRuns(({ send }) => {
     let count = 0
     return { send: (account, id, each) => send(account, id, { ...each, id: `${(count += 1)}` }) }
   }),
-  "forgets what reruns take over": faulty(({ commit }) => ({
+  "forgets what reruns take over": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({
         ...each,
         nodeRuns: each.nodeRuns.filter((row) => each.run.mode !== "rerun" || !isPinned(row)),
       }),
   })),
-  "forgets of which run a rerun is": faulty(({ commit }) => ({
+  "forgets of which run a rerun is": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, run: { ...each.run, rerunOf: null } }),
   })),
-  "hands runs out before their time": faulty(({ commit }) => ({
+  "hands runs out before their time": faultyRuns(({ commit }) => ({
     commit: ({ run, ...each }) =>
       commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),
   })),

@@ -3,56 +3,29 @@
  * it weight: stores with a fault are told from good ones.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { RunStore } from "@millrace/core/ports/RunStore"
-import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { brokenLoopOf, loopSimulation } from "@millrace/simulation/LoopSuite"
 import { Stores } from "@millrace/memory"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
+import { contentFaults, faultyRuns } from "./FaultyStores.ts"
 
 loopSimulation("the stores in memory", Stores.layer, 2_000)
 
-type Runs = RunStore["Service"]
-
-/** Good stores, of which something is changed. */
-const faulty = (change: (good: Runs) => Partial<Runs>) =>
-  Layer.effect(
-    RunStore,
-    Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
-
-type Workflows = WorkflowStore["Service"]
-
-/** The same of what is stored of workflows. */
-const misread = (change: (good: Workflows) => Partial<Workflows>) =>
-  Layer.effect(
-    WorkflowStore,
-    Effect.map(WorkflowStore, (good) => WorkflowStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
-
 const faults = {
-  "gives another version of a workflow than it is asked for": misread(({ findVersion }) => ({
-    findVersion: (account, id, number) => findVersion(account, id, number + 1),
-  })),
-  "gives the draft in the place of what is published": misread(({ find }) => ({
-    findCurrent: find,
-  })),
-  "gives what is published in the place of the draft": misread(({ findCurrent }) => ({
-    find: findCurrent,
-  })),
-  "gives the items of a loop in another order": faulty(({ children }) => ({
+  ...contentFaults,
+  "gives the items of a loop in another order": faultyRuns(({ children }) => ({
     children: (query) => Effect.map(children(query), (found) => found.toReversed()),
   })),
-  "skips a child after another one": faulty(({ children }) => ({
+  "skips a child after another one": faultyRuns(({ children }) => ({
     children: (query) =>
       children({ ...query, after: query.after < 0 ? query.after : query.after + 1 }),
   })),
-  "gives the first page of items alone": faulty(({ children }) => ({
+  "gives the first page of items alone": faultyRuns(({ children }) => ({
     children: (query) => (query.after < 0 ? children(query) : Effect.succeed([])),
   })),
-  "starts no second run for a loop": faulty(({ commit }) => ({
+  "starts no second run for a loop": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, starts: each.starts?.slice(0, 1) }),
   })),
-  "loses an end that comes with another one": faulty(({ inboxes }) => ({
+  "loses an end that comes with another one": faultyRuns(({ inboxes }) => ({
     inboxes: (requests) =>
       Effect.map(inboxes(requests), (found) =>
         found.map(({ messages, runId }) => ({
@@ -61,22 +34,22 @@ const faults = {
         })),
       ),
   })),
-  "tells no item that its loop has ended": faulty(({ commit }) => ({
+  "tells no item that its loop has ended": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({
         ...each,
         messages: each.messages?.filter(({ message }) => message.name === "child"),
       }),
   })),
-  "forgets what stands for the loop in its body": faulty(({ commit }) => ({
+  "forgets what stands for the loop in its body": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({ ...each, starts: each.starts?.map(({ nodeRuns: _, ...start }) => start) }),
   })),
-  "stores none of the items that a loop has computed": faulty(({ commit }) => ({
+  "stores none of the items that a loop has computed": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({ ...each, starts: each.starts?.filter(({ run }) => run.finishedAt === null) }),
   })),
-  "stores nothing of them but their runs": faulty(({ commit }) => ({
+  "stores nothing of them but their runs": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({
         ...each,
@@ -85,7 +58,7 @@ const faults = {
         ),
       }),
   })),
-  "moves no credits for them": faulty(({ commit }) => ({
+  "moves no credits for them": faultyRuns(({ commit }) => ({
     commit: (each) =>
       commit({
         ...each,

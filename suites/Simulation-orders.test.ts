@@ -3,44 +3,35 @@
  * and what gives it weight: stores with a fault are told from good ones.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { RunStore } from "@millrace/core/ports/RunStore"
 import { brokenOrderSeedOf, orderSimulation } from "@millrace/simulation/OrderSuite"
 import { Stores } from "@millrace/memory"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
+import { faultyRuns } from "./FaultyStores.ts"
 
 orderSimulation("the stores in memory", Stores.layer, 2_000)
 
-type Runs = RunStore["Service"]
-
-/** Good stores, of which something is changed. */
-const faulty = (change: (good: Runs) => Partial<Runs>) =>
-  Layer.effect(
-    RunStore,
-    Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
-
 const faults = {
-  "forgets which signals runs wait for": faulty(({ commit }) => ({
+  "forgets which signals runs wait for": faultyRuns(({ commit }) => ({
     commit: (each) => commit({ ...each, signals: undefined }),
   })),
-  "takes a signal for a new one when it is sent again": faulty(({ signal }) => {
+  "takes a signal for a new one when it is sent again": faultyRuns(({ signal }) => {
     let count = 0
     return {
       signal: (account, workflow, each) =>
         signal(account, workflow, { ...each, id: `${(count += 1)}` }),
     }
   }),
-  "forgets the keys of signals": faulty(({ signal }) => ({
+  "forgets the keys of signals": faultyRuns(({ signal }) => ({
     signal: (account, workflow, each) => signal(account, workflow, { ...each, isNamed: false }),
   })),
-  "starts what was in force before": faulty(({ commit }) => ({
+  "starts what was in force before": faultyRuns(({ commit }) => ({
     commit: ({ expected, ...each }) =>
       commit({
         ...each,
         expected: expected._tag === "New" ? { ...expected, isCurrent: false } : expected,
       }),
   })),
-  "gives a signal to whom it does not fit": faulty(({ commit }) => ({
+  "gives a signal to whom it does not fit": faultyRuns(({ commit }) => ({
     commit: ({ signals, ...each }) =>
       commit({
         ...each,

@@ -6,10 +6,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
-import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { brokenScheduleSeedOf, scheduleSimulation } from "@millrace/simulation/ScheduleSuite"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer } from "effect"
+import { contentFaults } from "./FaultyStores.ts"
 
 scheduleSimulation("the stores in memory", Stores.layer, 1_000)
 
@@ -22,22 +22,8 @@ const faulty = (change: (good: Triggers) => Partial<Triggers>) =>
     Effect.map(TriggerStore, (good) => TriggerStore.of({ ...good, ...change(good) })),
   ).pipe(Layer.provideMerge(Stores.layer))
 
-type Workflows = WorkflowStore["Service"]
-
-/** The same of what is stored of workflows. */
-const misread = (change: (good: Workflows) => Partial<Workflows>) =>
-  Layer.effect(
-    WorkflowStore,
-    Effect.map(WorkflowStore, (good) => WorkflowStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
-
 const faults = {
-  "gives another version of a workflow than it is asked for": misread(({ findVersion }) => ({
-    findVersion: (account, id, number) => findVersion(account, id, number + 1),
-  })),
-  "gives the draft in the place of what is published": misread(({ find }) => ({
-    findCurrent: find,
-  })),
+  ...contentFaults,
   "takes stale notes of starts for good ones": faulty(({ advance, list }) => ({
     advance: Effect.fnUntraced(function* (all) {
       const stored = yield* list(AccountId.make("acc_1"), WorkflowId.make("wf_1"))

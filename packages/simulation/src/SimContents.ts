@@ -1,6 +1,6 @@
 /**
- * The contents of the workflows of a simulation: as drafts and as published versions, one
- * of which is right. All others are wrong: a run that takes one of them breaks a rule.
+ * The contents of the workflows of a simulation, as drafts and as published versions. One of them
+ * is right. A run that takes another one breaks a rule.
  */
 import type { Run } from "@millrace/core/domain/Run"
 import type { Workflow } from "@millrace/core/domain/Workflow"

@@ -158,6 +158,7 @@ class TreePlay<S extends Trouble> {
     )
   }
 
+  /** A start was answered. After the last one, nothing that is changed reaches a frozen tree. */
   #started(root: Root, id: RunId): void {
     const isNew = root.id === undefined
     root.id = id

@@ -1,7 +1,7 @@
 /**
  * Who is told of what a trigger does: the address of its webhook, and the events that it gets.
  *
- * Leaves out: headers, which nobody is shown, and metadata, which stay as they are.
+ * Metadata stay as they are. Leaves out: headers, which nobody is shown; a change drops them.
  */
 import type { NewSchedule, TriggerItem } from "@millrace/api/PromiseClient"
 import type { Texts } from "./TextFields.tsx"
@@ -43,6 +43,7 @@ export const ofSchedule = {
   "schedule.missed": "Times that started no run",
 }
 
+/** The fields of the webhook. `known`: the trigger that is changed, if it is not a new one. */
 export const TriggerReceiver = ({
   choices = ofRuns,
   known,
