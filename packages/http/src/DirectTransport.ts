@@ -27,6 +27,7 @@ import { Effect, Schema, Stream } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { Refusal } from "./Errors.ts"
 import * as Form from "./Form.ts"
+import * as AnswerWriter from "./internal/AnswerWriter.ts"
 import type { Operation } from "./internal/Operation.ts"
 import { Operations } from "./internal/Operations.ts"
 import type { LiveItem } from "./internal/RunStream.ts"
@@ -40,13 +41,9 @@ export type Execute = <A>(
   signal: AbortSignal | undefined,
 ) => Promise<A>
 
-const written = { disableChecks: true } as const
-
 /** Makes a function that writes answers of this form as copies. */
-const writerOf = (schema: Schema.Top) => {
-  const encode = Schema.encodeUnknownSync(schema as Schema.Codec<unknown>)
-  return (value: unknown): unknown => plainJson(encode(value, written), "answer")
-}
+const writerOf = (schema: Schema.Top) =>
+  AnswerWriter.make(schema, (value) => plainJson(value, "answer"))
 
 /** Reads the arguments of a call, and writes its answer. */
 interface Codec {

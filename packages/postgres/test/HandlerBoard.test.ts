@@ -19,13 +19,13 @@ describe("HandlerBoard.explain", () => {
   it("names the handler that gives no control back, and no other one", () => {
     const { begin, board, watchdog } = filled()
     watchdog.left(begin("a"))
-    const busy = begin("\u00fc")
-    const clause = 'node "\u00fc" (t) of run run_1 gives no control back'
+    const busy = begin("\u00fc \n")
+    const clause = 'node "\u00fc \\n" (t) of run run_1 gives no control back'
     expect(HandlerBoard.explain(board, 5)).toEqual({ run, clause })
     watchdog.left(busy)
     expect(HandlerBoard.explain(board, 5)).toEqual({
       run: undefined,
-      clause: 'in progress are node "\u00fc" (t) of run run_1, node "a" (t) of run run_1',
+      clause: 'in progress are node "\u00fc \\n" (t) of run run_1, node "a" (t) of run run_1',
     })
   })
 
@@ -54,7 +54,9 @@ describe("HandlerBoard.explain", () => {
   it("cuts what does not fit into a place", () => {
     const { begin, board, watchdog } = filled()
     watchdog.left(begin("x".repeat(1_000)))
-    expect(HandlerBoard.explain(board, 5).clause).toMatch(/^in progress are node "x{200,}$/)
+    expect(HandlerBoard.explain(board, 5).clause).toMatch(
+      /^in progress are node "x{200,}" \(t\) of run run_1$/,
+    )
   })
 })
 

@@ -9,9 +9,8 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import { ConsoleApi } from "@millrace/api/ConsoleApi"
-import type { Scope } from "effect"
-import type { SchemaAST } from "effect"
-import { Effect, Schema, Stream } from "effect"
+import type { Schema, SchemaAST, Scope } from "effect"
+import { Effect, Stream } from "effect"
 import type { HttpRouter as Router } from "effect/http"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -21,6 +20,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { BasePath } from "../Addresses.ts"
 import type { Refusal } from "../Errors.ts"
 import { refuse } from "../Errors.ts"
+import * as AnswerWriter from "./AnswerWriter.ts"
 import * as AdminOperations from "./AdminOperations.ts"
 import * as Authorization from "./Authorization.ts"
 import { reader } from "./Body.ts"
@@ -72,9 +72,6 @@ const headersOf = (
   ...(isReplay === true ? { "idempotent-replayed": "true" } : {}),
 })
 
-/** Values were checked when they were stored. So an answer is encoded without further checks. */
-const written = { disableChecks: true } as const
-
 type Headers = Readonly<Record<string, string>>
 
 /** The status that a schema declares of itself. */
@@ -94,9 +91,9 @@ const writerOf = ({ success }: HttpApiEndpoint.Top) => {
     return (_: unknown, headers: Headers): Answer =>
       HttpServerResponse.empty({ status: status ?? 204, headers })
   }
-  const encode = Schema.encodeUnknownSync(schema as Schema.Codec<unknown>, written)
+  const write = AnswerWriter.make(schema)
   return (value: unknown, headers: Headers): Answer =>
-    HttpServerResponse.jsonUnsafe(encode(value), { status: status ?? 200, headers })
+    HttpServerResponse.jsonUnsafe(write(value), { status: status ?? 200, headers })
 }
 
 /** Reads the body of an endpoint; `undefined` if it has none. */

@@ -6,15 +6,15 @@
  * may see old values while the event loop runs. Leaves out: the names of further handlers when all
  * places are taken; these are only counted.
  */
-import { describeNode } from "@millrace/core/domain/CalledNode"
+import { type CalledNode, describeNode } from "@millrace/core/domain/CalledNode"
 import type { RunId } from "@millrace/core/domain/Id"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 
 /** How many handlers are kept by name. */
 const places = 256
 
-/** Bytes of one description; a longer one is cut. */
-const placeBytes = 256
+/** Units of UTF-16 of the names of one; longer ones are cut. */
+const placeUnits = 256
 
 /** The memory starts with: how often the loop ran, who has control, how many are in progress. */
 const beats = 0
@@ -26,12 +26,14 @@ const numbers = firstLength + places
 
 /** A new board. A thread can be given it. */
 export const make = (): SharedArrayBuffer =>
-  new SharedArrayBuffer(numbers * Int32Array.BYTES_PER_ELEMENT + places * placeBytes)
+  new SharedArrayBuffer(
+    numbers * Int32Array.BYTES_PER_ELEMENT + places * placeUnits * Uint16Array.BYTES_PER_ELEMENT,
+  )
 
 const numbersOf = (board: SharedArrayBuffer) => new Int32Array(board, 0, numbers)
 
-const bytesOf = (board: SharedArrayBuffer) =>
-  new Uint8Array(board, numbers * Int32Array.BYTES_PER_ELEMENT)
+const textsOf = (board: SharedArrayBuffer) =>
+  new Uint16Array(board, numbers * Int32Array.BYTES_PER_ELEMENT)
 
 /** Records that the event loop runs. */
 export const beat = (board: SharedArrayBuffer): void => {
@@ -44,8 +46,7 @@ export const beatsOf = (board: SharedArrayBuffer): number => Atomics.load(number
 /** Writes handlers to a board. For the event loop. */
 export const writer = (board: SharedArrayBuffer): Watchdog => {
   const header = numbersOf(board)
-  const bytes = bytesOf(board)
-  const encoder = new TextEncoder()
+  const texts = textsOf(board)
   const free = Array.from({ length: places }, (_, index) => places - index)
   let order = 0
   return {
@@ -53,11 +54,12 @@ export const writer = (board: SharedArrayBuffer): Watchdog => {
       Atomics.add(header, inProgress, 1)
       const place = free.pop() ?? 0
       if (place === 0) return place
-      // Not directly: some engines cannot encode into shared memory.
-      const line = `${node.runId} ${describeNode(node)}`
-      const text = encoder.encode(line).subarray(0, placeBytes)
-      bytes.set(text, (place - 1) * placeBytes)
-      Atomics.store(header, firstLength + place - 1, text.length)
+      const line = `${node.runId}\n${node.nodeType}\n${node.nodeId}`
+      const length = Math.min(line.length, placeUnits)
+      const from = (place - 1) * placeUnits
+      // Encoding the text as bytes would take longer than all the rest.
+      for (let unit = 0; unit < length; unit++) texts[from + unit] = line.charCodeAt(unit)
+      Atomics.store(header, firstLength + place - 1, length)
       return place
     },
     entered: (place) => {
@@ -87,18 +89,18 @@ export interface Explained {
 /** Explains why the event loop is blocked. Names at most `namesShown` handlers in progress. */
 export const explain = (board: SharedArrayBuffer, namesShown: number): Explained => {
   const header = numbersOf(board)
-  const bytes = bytesOf(board)
+  const texts = textsOf(board)
   const lengthOf = (place: number) => Atomics.load(header, firstLength + place - 1)
-  const lineOf = (place: number): readonly [run: string, description: string] => {
-    const from = (place - 1) * placeBytes
-    const line = new TextDecoder().decode(bytes.slice(from, from + lengthOf(place)))
-    const space = line.indexOf(" ")
-    return [line.slice(0, space), line.slice(space + 1)]
+  const handlerOf = (place: number): CalledNode => {
+    const from = (place - 1) * placeUnits
+    const line = String.fromCharCode(...texts.subarray(from, from + lengthOf(place)))
+    const [runId = "", nodeType = "", ...rest] = line.split("\n")
+    return { runId: runId as RunId, nodeType, nodeId: rest.join("\n") }
   }
   const stack = Atomics.load(header, onStack)
   if (stack !== 0) {
-    const [run, description] = lineOf(stack)
-    return { run: run as RunId, clause: `${description} gives no control back` }
+    const handler = handlerOf(stack)
+    return { run: handler.runId, clause: `${describeNode(handler)} gives no control back` }
   }
   const count = Atomics.load(header, inProgress)
   if (count === 0) return { run: undefined, clause: "no node is in progress" }
@@ -107,6 +109,6 @@ export const explain = (board: SharedArrayBuffer, namesShown: number): Explained
     .toSorted((a, b) => header[firstOrder + b - 1]! - header[firstOrder + a - 1]!)
     .slice(0, namesShown)
   const more = count > last.length ? `, and ${count - last.length} more` : ""
-  const names = last.map((place) => lineOf(place)[1]).join(", ")
+  const names = last.map((place) => describeNode(handlerOf(place))).join(", ")
   return { run: undefined, clause: `in progress are ${names}${more}` }
 }
