@@ -7,6 +7,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import * as Memory from "@millrace/memory/Stores"
 import { Effect } from "effect"
+import { InvalidGraph } from "../../src/engine/Refusals.ts"
 import { rerunFailed } from "../../src/engine/internal/RerunFailed.ts"
 import { newRun } from "./PlayedRun.ts"
 import { account } from "./TestEngine.ts"
@@ -101,6 +102,47 @@ describe("rerunFailed", () => {
         leftOut: [{ runId: "run_a", reason: "rerun", rerunId: "run_a-r1" }],
       })
       assert.strictEqual(counts.size, 0)
+    }).pipe(Effect.provide(Memory.layer)),
+  )
+
+  it.effect("says why a run was refused, and goes on with the next one", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const starts = rerunFailed(store, (run, { idempotencyKey, runId }) => {
+        if (run.id === "run_a") return Effect.fail(new InvalidGraph({ problems: ["no way in"] }))
+        const rerun = { ...newRun, accountId: account, id: runId, createdAt: 10 }
+        return Effect.orDie(insertInto(store, rerun, idempotencyKey))
+      })
+      const runs = [failedAt("run_a", 5), failedAt("run_b", 5)]
+      const answer = yield* starts(account, runs, { key: "k", bodyHash: "body" })
+      assert.deepStrictEqual<unknown>(answer, {
+        started: started("run_b"),
+        leftOut: [{ runId: "run_a", reason: "refused", message: "no way in" }],
+      })
+    }).pipe(Effect.provide(Memory.layer)),
+  )
+
+  it.effect("leaves out what was rerun before it, with a key and without one", () =>
+    Effect.gen(function* () {
+      const { counts, takeUp } = yield* make()
+      const [first, second] = [failedAt("run_a", 5), failedAt("run_b", 5)]
+      yield* takeUp([first])
+      const leftOut = [{ runId: "run_a", reason: "rerun", rerunId: "run_a-r1" }]
+      const without: unknown = yield* takeUp([first])
+      assert.deepStrictEqual(without, { started: [], leftOut })
+      const withKey: unknown = yield* takeUp([first, second], "k")
+      assert.deepStrictEqual(withKey, { started: started("run_b"), leftOut })
+      assert.deepStrictEqual([...counts.values()], [1, 1])
+    }).pipe(Effect.provide(Memory.layer)),
+  )
+
+  it.effect("counts runs to a batch that failed until its first rerun was created", () =>
+    Effect.gen(function* () {
+      const { takeUp } = yield* make()
+      yield* takeUp([failedAt("run_a", 5)], "k")
+      const runs = [failedAt("run_a", 5), failedAt("run_same", 10), failedAt("run_later", 11)]
+      const answer: unknown = yield* takeUp(runs, "k")
+      assert.deepStrictEqual(answer, { started: started("run_a", "run_same"), leftOut: [] })
     }).pipe(Effect.provide(Memory.layer)),
   )
 })
