@@ -55,7 +55,7 @@ const unionFinder = ({ types }: SchemaAST.Union): Find<JsonObject> => {
 }
 
 /** Makes a function that gives a clause for each unknown field in a value of this form. */
-export const unknownFieldsFinder = ({ ast }: Schema.Constraint): Find<unknown> => {
+export const unknownFieldsIn = ({ ast }: Schema.Constraint): Find<unknown> => {
   const find = ast._tag === "Union" ? unionFinder(ast) : finder(ast)
   return (value) => (isJsonObject(value) ? find(value) : [])
 }

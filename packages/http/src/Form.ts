@@ -4,7 +4,7 @@
  *
  * Leaves out: whether the value is JSON, and how large it may be.
  */
-import { unknownFieldsFinder } from "@millrace/api/Closed"
+import { unknownFieldsIn } from "@millrace/api/Closed"
 import { sentenceOf } from "@millrace/api/Sentence"
 import { Result, Schema } from "effect"
 import { InvalidRequest } from "./Errors.ts"
@@ -15,10 +15,10 @@ import { InvalidRequest } from "./Errors.ts"
  */
 export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
-  const unknownIn = unknownFieldsFinder(schema)
+  const unknownOf = unknownFieldsIn(schema)
   return (value: unknown, errors: "all" | "first" = "all"): Result.Result<A, InvalidRequest> => {
     const decoded = decode(value, { errors })
-    const unknown = unknownIn(value)
+    const unknown = unknownOf(value)
     if (Result.isSuccess(decoded) && unknown.length === 0) return Result.succeed(decoded.success)
     const wrong = Result.isSuccess(decoded) ? [] : [sentenceOf(decoded.failure.issue, root)]
     return Result.fail(new InvalidRequest({ message: [...unknown, ...wrong].join("; ") }))

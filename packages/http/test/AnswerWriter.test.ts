@@ -5,22 +5,56 @@ import { Api } from "@millrace/api/Api"
 import { RunDetails, RunRead } from "@millrace/api/RunWire"
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { HttpApiEndpoint } from "effect/http-api"
-import { examples } from "../../api/src/internal/Examples.ts"
+import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import * as AnswerWriter from "../src/internal/AnswerWriter.ts"
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+}
+
+interface DocumentedOperation {
+  readonly operationId: string
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly example?: unknown }>> }>
+  >
+}
 
 type Groups = Readonly<
   Record<string, { readonly endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> }>
 >
 
-const schemasOf = (groups: Groups) =>
-  Object.entries(groups).flatMap(([group, { endpoints }]) =>
-    Object.entries(endpoints).flatMap(([name, { success }]) =>
-      [...success].slice(0, 1).map((schema) => ({ operation: `${group}.${name}`, schema })),
-    ),
+/** The answers that a document shows, by operation. */
+const shownIn = (document: unknown) =>
+  new Map(
+    Object.values((document as Document).paths)
+      .flatMap((methods) => Object.values(methods))
+      .flatMap(({ operationId, responses }) =>
+        Object.entries(responses).flatMap(([status, { content }]) => {
+          const example = content?.["application/json"]?.example
+          return status < "300" && example !== undefined ? [[operationId, example] as const] : []
+        }),
+      ),
   )
 
-const all = [Api, AdminApi].flatMap(({ groups }) => schemasOf(groups as Groups))
+/** The operations of an interface with the schemas and examples of their answers. */
+const answersOf = ({ groups }: { readonly groups: object }, document: unknown) => {
+  const shown = shownIn(document)
+  return Object.entries(groups as Groups).flatMap(([group, { endpoints }]) =>
+    Object.entries(endpoints).flatMap(([name, { success }]) => {
+      const operation = `${group}.${name}`
+      const example = shown.get(operation)
+      const [schema] = success
+      // What has a type of content of its own is a stream of bytes.
+      const isJson = schema !== undefined && !("contentType" in schema)
+      return isJson && example !== undefined ? [{ operation, schema, example }] : []
+    }),
+  )
+}
+
+const answers = [
+  ...answersOf(Api, OpenApi.fromApi(Api)),
+  ...answersOf(AdminApi, OpenApi.fromApi(AdminApi)),
+]
 
 /** Adds a field to every object that is no opaque value. */
 const withMore = (value: unknown): unknown =>
@@ -29,18 +63,11 @@ const withMore = (value: unknown): unknown =>
     : value
 
 describe("writing answers", () => {
-  const shown = all.filter(
-    // What has a type of content of its own is a stream of bytes.
-    ({ operation, schema }) =>
-      examples[operation]?.response !== undefined && !("contentType" in schema),
-  )
-
   it("is shown by examples of most operations", () => {
-    expect(shown.length).toBeGreaterThan(40)
+    expect(answers.length).toBeGreaterThan(40)
   })
 
-  it.each(shown)("$operation is written as the document shows it", ({ operation, schema }) => {
-    const example = examples[operation]?.response
+  it.each(answers)("$operation is written as the document shows it", ({ example, schema }) => {
     const codec = Schema.toCodecJson(schema as Schema.Codec<unknown>)
     const value = Schema.decodeUnknownSync(codec)(example)
     const write = AnswerWriter.make(schema)
@@ -48,7 +75,9 @@ describe("writing answers", () => {
     expect(write(withMore(value))).toStrictEqual(write(value))
   })
 
-  const read = Schema.decodeUnknownSync(Schema.toCodecJson(RunRead))(examples["runs.get"]?.response)
+  const read = Schema.decodeUnknownSync(Schema.toCodecJson(RunRead))(
+    answers.find(({ operation }) => operation === "runs.get")?.example,
+  )
   const run = { ...read, context: { ...read.context!, output: { deep: [{ a: 1 }] } } }
 
   it("leaves out fields that only the engine knows, in lists, too", () => {
