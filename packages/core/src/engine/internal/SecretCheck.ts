@@ -29,7 +29,7 @@ const none: ReadonlyArray<Problem> = []
 
 export const secretCheck = ({ names }: SecretSource): SecretCheck => ({
   problemsOf: (account, { inner, secrets }, pinned) => {
-    const all = inner.length === 0 ? secrets : [...secrets, ...inner.flatMap(secretsOf)]
+    const all = [...secrets, ...inner.flatMap(secretsOf)]
     const needed = all.filter(({ nodeId }) => !Object.hasOwn(pinned, nodeId))
     if (needed.length === 0) return Effect.succeed(none)
     return Effect.map(names(account), (known) =>
