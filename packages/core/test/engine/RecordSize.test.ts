@@ -1,4 +1,4 @@
-// How much room a run is said to take: roughly its characters, and never less than it is bounded by.
+// How much room a run is said to take: roughly its characters, counted no further than asked for.
 import type { Json } from "@millrace/core/domain/Json"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import { describe, expect, it } from "vitest"

@@ -30,7 +30,7 @@ describe("withChange", () => {
     })
   })
 
-  it("tells requests of Standard Webhooks apart by their ids, unless the owner says otherwise", () => {
+  it("tells requests of Standard Webhooks apart by their ids, unless the owner says more", () => {
     expect(withChange(undefined, { verify: standard }).dedupeHeader).toBe("webhook-id")
     const dedupeBy = "{{ body.id }}"
     const said = withChange(undefined, { verify: standard, dedupeBy })

@@ -40,7 +40,7 @@ const signedBytes = (text: string, timestamp: string, body: Uint8Array): Uint8Ar
 }
 
 const decoded = (encoding: "hex" | "base64", text: string): Uint8Array | undefined => {
-  const bytes = encoding === "hex" ? Hex.decode(text.toLowerCase()) : Base64.decode(text)
+  const bytes = encoding === "hex" ? Hex.decode(text) : Base64.decode(text)
   return Result.getOrUndefined(bytes)
 }
 
