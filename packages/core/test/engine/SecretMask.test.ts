@@ -81,6 +81,51 @@ describe("SecretMask.text", () => {
     expect(found.text(lines.replaceAll("\n", "\r\n"))).toBe("•••")
   })
 
+  it("finds a secret whose signs a form encodes and a browser does not", () => {
+    const secret = "it's (a) *secret*!"
+    const found = new SecretMask([secret])
+    const strict = "it%27s%20%28a%29%20%2Asecret%2A%21"
+    const lower = strict.replaceAll("%2A", "%2a")
+    for (const text of [
+      strict,
+      lower,
+      strict.replaceAll("%20", "+"),
+      lower.replaceAll("%20", "+"),
+    ]) {
+      expect(found.text(`a ${text} b`)).toBe("a ••• b")
+    }
+    const form = new URLSearchParams({ a: secret, b: "c" }).toString()
+    expect(found.text(form)).toBe("a=•••&b=c")
+  })
+
+  it("finds a secret of which each byte is percent-encoded, in capitals and small letters", () => {
+    const found = new SecretMask(["key/é-1"])
+    const every = "%6B%65%79%2F%C3%A9%2D%31"
+    expect(found.text(`a ${every} b ${every.toLowerCase()}`)).toBe("a ••• b •••")
+  })
+
+  it("finds base64 at the beginning of a text, and twice", () => {
+    const found = new SecretMask([plain])
+    const coded = base64(`x${plain}`)
+    expect(found.text(coded)).toBe("•••")
+    expect(found.text(`${coded} ${coded}`)).toBe("••• •••")
+  })
+
+  it("does not know a short secret by its base64, which others may have, too", () => {
+    for (const before of ["", "x", "xy"]) {
+      expect(new SecretMask(["abcd"]).occursIn(base64(`${before}abcd`))).toBe(false)
+    }
+    expect(new SecretMask(["abcdef"]).text(base64("abcdef"))).toBe("•••")
+  })
+
+  it("finds lines of a secret only where they are long, and without their margins", () => {
+    const secret = `first\n    ${"k".repeat(20)}  \nlast`
+    const found = new SecretMask([secret])
+    expect(found.text(`a ${"k".repeat(20)} b`)).toBe("a ••• b")
+    expect(found.text("first and last")).toBe("first and last")
+    expect(new SecretMask(["one line of a secret"]).text("one line")).toBe("one line")
+  })
+
   it("leaves other texts as they are", () => {
     const found = new SecretMask(all)
     for (const text of ["", "sk_live_51HxY", "{}", "YWJjZGVmZ2hp", "•••", "a".repeat(100_000)]) {
@@ -98,6 +143,8 @@ describe("SecretMask.cutText", () => {
       expect(found.cutText(text.slice(0, end))).toBe("refused: •••")
     }
     expect(found.cutText("refused: nothing")).toBe("refused: nothing")
+    expect(found.cutText("sk_")).toBe("sk_")
+    expect(found.cutText("sk_l")).toBe("•••")
   })
 })
 
@@ -110,6 +157,8 @@ describe("SecretMask.json", () => {
     const masked = found.json(value)
     expect(masked).toEqual({ "•••": 1, list: ["Bearer •••", { deep: ["•••"] }], same })
     expect(Object.isFrozen(masked)).toBe(true)
+    expect((masked as typeof value).same).toBe(same)
+    expect((masked as typeof value).same.a).toBe(same.a)
   })
 
   it("masks a number that is a secret", () => {
