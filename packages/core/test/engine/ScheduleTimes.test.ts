@@ -1,17 +1,15 @@
 /**
  * Which times of a schedule are started, missed and next, at any moment.
  */
-import { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import { TriggerId } from "@millrace/core/domain/Id"
 import { startsPerClaim, timesCaughtUp, timesCounted } from "@millrace/core/domain/Limits"
 import type { Schedule } from "@millrace/core/domain/Trigger"
 import { jitterOf, runIdAt } from "@millrace/core/domain/Trigger"
-import { neverStarted } from "@millrace/core/domain/TriggerFacts"
 import { assert, describe, it } from "@effect/vitest"
 import type { Timed } from "../../src/engine/internal/ScheduleTimes.ts"
 import { dueTimesOf, nextTime } from "../../src/engine/internal/ScheduleTimes.ts"
 import type { Calendar } from "../../src/ports/Calendar.ts"
-
-const minute = 60_000
+import { minute, scheduleWith } from "./TestSchedules.ts"
 
 /** Every text means every ten minutes. */
 const calendar: Calendar = {
@@ -23,32 +21,6 @@ const calendar: Calendar = {
   },
 }
 
-const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
-  ...neverStarted,
-  id: TriggerId.make("trg_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c07"),
-  accountId: AccountId.make("acc_1"),
-  workflowId: WorkflowId.make("wf_1"),
-  type: "schedule",
-  cron: null,
-  everySeconds: 600,
-  timezone: "UTC",
-  startAt: null,
-  endAt: null,
-  values: {},
-  version: null,
-  enabled: true,
-  catchUp: "none",
-  overlap: "allow",
-  jitterSeconds: 0,
-  webhook: null,
-  createdAt: 0,
-  updatedAt: 0,
-  nextAt: 10 * minute,
-  waitingAt: null,
-  dueAt: 10 * minute,
-  ...fields,
-})
-
 const minutes = (times: ReadonlyArray<number>) => times.map((time) => time / minute)
 
 /** The first times after this one, at most so many. */
@@ -59,7 +31,7 @@ const nextTimes = (timed: Timed, after: number, count: number): ReadonlyArray<nu
 
 /** What is done at a minute. */
 const at = (now: number, fields: Partial<Schedule> = {}) => {
-  const { missed, next, starts } = dueTimesOf(calendar, trigger(fields), now * minute)
+  const { missed, next, starts } = dueTimesOf(calendar, scheduleWith(fields), now * minute)
   return [minutes(starts), minutes(missed), next === null ? null : next / minute]
 }
 
@@ -117,7 +89,7 @@ for (const [name, form] of forms) {
 
 describe("A schedule", () => {
   it("counts an interval from its start, or else from its making", () => {
-    const timed = trigger({ createdAt: 3 * minute })
+    const timed = scheduleWith({ createdAt: 3 * minute })
     assert.deepStrictEqual(minutes(nextTimes(timed, 3 * minute, 3)), [13, 23, 33])
     const begun = { ...timed, startAt: 45 * minute }
     assert.deepStrictEqual(minutes(nextTimes(begun, 3 * minute, 3)), [45, 55, 65])
@@ -127,19 +99,19 @@ describe("A schedule", () => {
   })
 
   it("starts its runs later by a part of its jitter that stays the same", () => {
-    const spread = trigger({ jitterSeconds: 300 })
+    const spread = scheduleWith({ jitterSeconds: 300 })
     const jitter = jitterOf(spread)
     assert.isAbove(jitter, 0)
     assert.isBelow(jitter, 300_000)
     const [due, early] = [10 * minute + jitter, 10 * minute + jitter - 1]
     assert.deepStrictEqual(dueTimesOf(calendar, spread, early).starts, [])
     assert.deepStrictEqual(dueTimesOf(calendar, spread, due).starts, [10 * minute])
-    assert.strictEqual(jitterOf(trigger()), 0)
+    assert.strictEqual(jitterOf(scheduleWith()), 0)
   })
 
   it("drops the times of a pause of all triggers, and misses those left before it", () => {
     const paused = (since: number, until: number | null, fields: Partial<Schedule> = {}) => {
-      const all = trigger({ catchUp: "all", ...fields })
+      const all = scheduleWith({ catchUp: "all", ...fields })
       const end = until === null ? null : until * minute
       const pause = { accountId: all.accountId, since: since * minute, until: end }
       const { next, waitingAt, ...due } = dueTimesOf(calendar, all, 45 * minute, pause)
@@ -155,7 +127,10 @@ describe("A schedule", () => {
   })
 
   it("gives the run of a time one id, with the form of every other", () => {
-    const [one, two] = [trigger().id, TriggerId.make("trg_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c08")]
+    const [one, two] = [
+      scheduleWith().id,
+      TriggerId.make("trg_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c08"),
+    ]
     const time = Date.parse("2026-01-05T08:30:00Z")
     assert.strictEqual(runIdAt(one, time), "run_019b8d47-0340-7c3a-9d42-3f5b8a6e1c07")
     const ids = [runIdAt(one, time), runIdAt(two, time), runIdAt(one, time + 1)]
