@@ -115,3 +115,29 @@ describe("a large value of a node", () => {
     }),
   )
 })
+
+describe("a text that is computed against a run", () => {
+  it.effect("reads the large values that it names, and says so where one is gone", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: runId, workflowId } = yield* start(
+        [node("a", "quick"), node("b", "length")],
+        [edge("a", "b")],
+      )
+      const ending = yield* Effect.forkChild(runs.wait(account, runId))
+      yield* TestClock.adjust("2 seconds")
+      const { nodeRuns } = yield* Fiber.join(ending)
+      const at = (words: string) =>
+        runs.evaluate(account, workflowId, { runId, nodeId: "b", text: words })
+      const whole = `{{ a.output }}`
+      assert.deepStrictEqual(yield* at(whole), { value: text, problems: [] })
+      const values = yield* ValueStore
+      const valueId = nodeRuns[0]!.largeValues![0]!.id
+      yield* values.remove([{ account, runId, id: valueId }])
+      const { problems, value } = yield* at(whole)
+      assert.isUndefined(value)
+      assert.match(problems[0]!.message, /^Node "b": .*gone/)
+      assert.deepStrictEqual(yield* at("nothing large"), { value: "nothing large", problems: [] })
+    }).pipe(Effect.provide(engineStoringFor(0))),
+  )
+})
