@@ -16,7 +16,10 @@ const make = () => {
     memory.keep({ runId, value, json })
     return { json, value }
   }
-  const has = (ids: string) => [...ids].filter((id) => memory.get(id) !== undefined).join("")
+  const has = (ids: string) =>
+    Array.from(ids)
+      .filter((id) => memory.get(id) !== undefined)
+      .join("")
   return { has, keep, memory }
 }
 
