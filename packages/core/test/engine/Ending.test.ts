@@ -1,10 +1,12 @@
-// Waiting for the end of a run that executes nowhere, or in another process.
+// Waiting for the end of a run that executes nowhere, or in another process; and what a run that is
+// canceled makes way for.
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { account, boot, node, shared, start } from "./TestEngine.ts"
+import { childrenOf, engineWithChildren } from "./TestChildren.ts"
+import { account, boot, edge, engine, Gates, node, save, shared, start } from "./TestEngine.ts"
 
 /** A process that counts how often it reads a run. */
 const counting = Effect.gen(function* () {
@@ -51,6 +53,43 @@ describe("Runs.wait", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("reads a run as often as before when others are not waited for any more", () =>
+    Effect.gen(function* () {
+      const { context, counted, runs } = yield* counting
+      const { id } = yield* Effect.provideContext(start([sleeper]), context)
+      const waits = Effect.replicateEffect(Effect.forkChild(runs.wait(account, id)), 300)
+      const all = yield* waits
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interruptAll(all)
+      yield* Effect.forkChild(runs.wait(account, id))
+      yield* TestClock.adjust(1)
+      counted.reads = 0
+      yield* TestClock.adjust("1 second")
+      assert.isAtLeast(counted.reads, 9)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("does not read the end of a run that its own process has ended", () =>
+    Effect.gen(function* () {
+      const { context, counted, runs } = yield* counting
+      const gates = yield* Gates
+      const drawn = [edge("n.output", "g.input")]
+      const { id } = yield* Effect.provideContext(
+        start([sleeper, node("g", "gate")], drawn),
+        context,
+      )
+      yield* TestClock.adjust("1 second")
+      const waiting = yield* Effect.forkChild(runs.wait(account, id))
+      yield* TestClock.adjust("62 seconds")
+      yield* gates.untilArrived("g")
+      assert.isAbove(counted.reads, 0)
+      counted.reads = 0
+      yield* gates.open("g")
+      assert.strictEqual((yield* Fiber.join(waiting)).run.status, "COMPLETED")
+      assert.strictEqual(counted.reads, 0)
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("notices at once that its own process ends the run", () =>
     Effect.gen(function* () {
       const { context, runs } = yield* counting
@@ -73,5 +112,36 @@ describe("Runs.wait", () => {
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(waiting)).run.status, "CANCELED")
     }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runs.cancel", () => {
+  it.effect("lets the next run of a concurrency key begin at once", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const gates = yield* Gates
+      const key = { concurrencyKey: "all" }
+      const first = yield* start([node("one", "gate")], [], key)
+      yield* gates.untilArrived("one")
+      yield* runs.start(account, { workflowId: first.workflowId, ...key })
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(gates.arrived, ["one"])
+      yield* runs.cancel(account, first.id)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(gates.arrived, ["one", "one"])
+    }).pipe(Effect.provide(engine())),
+  )
+
+  it.effect("cancels the children of the run at once, wherever they are", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([sleeper])
+      const { id } = yield* start([node("c", "call", { workflowId, values: {} })])
+      yield* TestClock.adjust("10 seconds")
+      yield* runs.cancel(account, id)
+      yield* TestClock.adjust(1)
+      const [child] = yield* childrenOf(id, "c")
+      assert.strictEqual(child?.status, "CANCELED")
+    }).pipe(Effect.provide(engineWithChildren())),
   )
 })

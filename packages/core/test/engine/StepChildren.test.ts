@@ -91,6 +91,17 @@ describe("a node that starts runs", () => {
     assert.deepStrictEqual(commit.taken, [{ number: 1, nodeId: "b" }])
   })
 
+  it("hears of no run where it has started none, and another node hears of it", () => {
+    const played = play(two)
+    played.step(1)
+    const wait = { for: childMessage }
+    played.step(2, [played.suspends("a", 2, wait)])
+    played.step(3, [played.suspends("b", 3, wait, { starts: [childOf("run_x")] })])
+    const { commit, started } = played.step(4, [received(endOf(1, "run_x"))])
+    assert.deepStrictEqual(played.names(started), ["b"])
+    assert.deepStrictEqual(commit.taken, [{ number: 1, nodeId: "b" }])
+  })
+
   it("keeps them when its process dies, or an attempt that knows of an end is repeated", () => {
     const { played } = withChildren(["run_x", "run_y"])
     played.step(3, [received(endOf(1, "run_y"))])
@@ -124,6 +135,7 @@ describe("a node that starts runs", () => {
     const active = commit.run.active.find(({ ordinal }) => ordinal === 0)
     assert.deepStrictEqual([active?.children, active?.message], [idsOf("run_y"), 2])
     assert.strictEqual(commit.run.childCredits, 3)
+    assert.deepStrictEqual([...played.state.held.values()], [ends[1]!])
     const next = played.restart(4, { messages: [ends[1]!, endOf(4, "run_y")] })
     const again = next.step(4)
     assert.deepStrictEqual(again.started[0]?.message, 2)
@@ -134,6 +146,7 @@ describe("a node that starts runs", () => {
     const { played } = withChildren(["run_x", "run_y", "run_z"], two, {}, together)
     const first = played.step(3, [received(endOf(1, "run_y"), endOf(2, "run_z"))])
     assert.strictEqual(first.started[0]?.message, 1)
+    assert.deepStrictEqual([...played.state.held.keys()], [1])
     const busy = played.step(4, [received(endOf(3, "run_x"))])
     assert.deepStrictEqual([busy.commit.taken, busy.started], [undefined, []])
     const starts = [childOf("run_w")]
