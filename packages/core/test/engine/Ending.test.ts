@@ -57,8 +57,7 @@ describe("Runs.wait", () => {
     Effect.gen(function* () {
       const { context, counted, runs } = yield* counting
       const { id } = yield* Effect.provideContext(start([sleeper]), context)
-      const waits = Effect.replicateEffect(Effect.forkChild(runs.wait(account, id)), 300)
-      const all = yield* waits
+      const all = yield* Effect.replicateEffect(Effect.forkChild(runs.wait(account, id)), 100)
       yield* TestClock.adjust("1 second")
       yield* Fiber.interruptAll(all)
       yield* Effect.forkChild(runs.wait(account, id))
