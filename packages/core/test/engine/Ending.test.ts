@@ -1,12 +1,27 @@
 // Waiting for the end of a run that executes nowhere, or in another process; and what a run that is
 // canceled makes way for.
+import { Json } from "@millrace/core/domain/Json"
+import { signalMessage } from "@millrace/core/domain/Message"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { childrenOf, engineWithChildren } from "./TestChildren.ts"
-import { account, boot, edge, engine, Gates, node, save, shared, start } from "./TestEngine.ts"
+import {
+  account,
+  boot,
+  edge,
+  engine,
+  Gates,
+  node,
+  save,
+  shared,
+  start,
+  types,
+} from "./TestEngine.ts"
 
 /** A process that counts how often it reads a run. */
 const counting = Effect.gen(function* () {
@@ -114,6 +129,20 @@ describe("Runs.wait", () => {
   )
 })
 
+/** Waits until somebody says that an order is paid. */
+const awaits = define({
+  key: "awaits",
+  inputs: {},
+  outputs: { output: Json },
+  run: () =>
+    Effect.flatMap(CurrentNode, (current) => {
+      if (current.message !== undefined) return Effect.succeed({ output: null })
+      return current.suspend({ for: signalMessage("paid"), correlation: "order 7" }, null)
+    }),
+})
+
+const paid = node("paid", "awaits")
+
 describe("Runs.cancel", () => {
   it.effect("lets the next run of a concurrency key begin at once", () =>
     Effect.gen(function* () {
@@ -142,5 +171,22 @@ describe("Runs.cancel", () => {
       const [child] = yield* childrenOf(id, "c")
       assert.strictEqual(child?.status, "CANCELED")
     }).pipe(Effect.provide(engineWithChildren())),
+  )
+
+  it.effect("lets the next run begin at once that gets a signal which it had not taken", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const store = yield* RunStore
+      const gates = yield* Gates
+      const { id, workflowId } = yield* start([paid, node("g", "gate")], [edge("paid", "g")])
+      yield* runs.start(account, { workflowId })
+      yield* TestClock.adjust("10 seconds")
+      const key = { name: "paid", correlation: "order 7" }
+      const sent = { ...key, id: "sig_1", isNamed: false, payload: null }
+      assert.strictEqual((yield* store.signal(account, workflowId, sent))._tag, "Taken")
+      yield* runs.cancel(account, id)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(gates.arrived, ["g"])
+    }).pipe(Effect.provide(engine([...types, awaits]))),
   )
 })

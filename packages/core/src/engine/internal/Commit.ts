@@ -106,3 +106,10 @@ export const commitStep = (
         ),
     }),
   )
+
+/** True if there may be runs to claim after a commit: it starts, wakes or makes way for some. */
+export const hasRunsToClaim = ({ messages, run, signals, starts = [] }: RunCommit): boolean =>
+  (run.concurrencyKey !== null && run.finishedAt !== null) ||
+  messages !== undefined ||
+  signals !== undefined ||
+  starts.some((each) => each.run.finishedAt === null)

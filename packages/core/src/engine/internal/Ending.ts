@@ -11,7 +11,7 @@ import type { RunStore } from "../../ports/RunStore.ts"
 import { RunEnded, RunNotFound } from "../Refusals.ts"
 import type { Runner } from "../Runner.ts"
 import { RunNotifier } from "../RunNotifier.ts"
-import { commitDurably } from "./Commit.ts"
+import { commitDurably, hasRunsToClaim } from "./Commit.ts"
 import { cancel as cancelation } from "./Cancelation.ts"
 
 /** What ending a run needs. */
@@ -51,8 +51,7 @@ export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
       const stored = yield* Effect.result(committed)
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
-      const makesWay = commit.messages !== undefined || commit.run.concurrencyKey !== null
-      if (makesWay) yield* runner.look
+      if (hasRunsToClaim(commit)) yield* runner.look
       return commit.run
     }
   }, Effect.uninterruptible)

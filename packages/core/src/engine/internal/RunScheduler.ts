@@ -26,7 +26,7 @@ import { CurrentApprovalLinks } from "./ApprovalTokens.ts"
 import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
-import { commitStep } from "./Commit.ts"
+import { commitStep, hasRunsToClaim } from "./Commit.ts"
 import { computeRun } from "./ComputedRun.ts"
 import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
@@ -311,11 +311,8 @@ export class RunScheduler {
   }
 
   /** Whoever has room may execute the runs that a step has started, woken or made way for. */
-  #announce({ commit: { messages, run, signals, starts = [] } }: Step): void {
-    const givesKey = run.concurrencyKey !== null && run.finishedAt !== null
-    const startsAny = starts.some((each) => each.run.finishedAt === null)
-    const isMore = messages !== undefined || startsAny || signals !== undefined
-    if (givesKey || isMore) this.#fork(this.#look)
+  #announce({ commit }: Step): void {
+    if (hasRunsToClaim(commit)) this.#fork(this.#look)
   }
 
   /** Goes on with a run whose last step is stored. */
