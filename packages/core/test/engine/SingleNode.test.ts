@@ -15,7 +15,19 @@ import type { Evaluation, Evaluator } from "@millrace/core/ports/Evaluator"
 import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import * as Memory from "@millrace/memory/Stores"
 import { Effect, Layer, Result, Schema } from "effect"
-import { account, boot, byNode, edge, node, nodeWith, shared, start, types } from "./TestEngine.ts"
+import { engineWithChildren } from "./TestChildren.ts"
+import {
+  account,
+  boot,
+  byNode,
+  edge,
+  node,
+  nodeWith,
+  save,
+  shared,
+  start,
+  types,
+} from "./TestEngine.ts"
 
 const any = Schema.optionalKey(Json)
 
@@ -142,6 +154,19 @@ describe("the expressions of a node that runs alone", () => {
         ["a.output.n + 1"],
       )
     }).pipe(at),
+  )
+})
+
+describe("a node that calls a workflow and runs alone", () => {
+  it.effect("has expressions in the inputs that the workflow's request declares", () =>
+    Effect.gen(function* () {
+      const fields = [{ name: "who", type: "string" }]
+      const called = yield* save([node("r", "request", { fields })])
+      const b = node("b", "call", { workflowId: called.id, who: "{{ a.output }}" })
+      const nodes = [node("a", "pass", { input: "Ada" }), b]
+      const row = rowOf(yield* thenAlone(nodes, [edge("a", "b")]))
+      assert.deepStrictEqual(row.input, { workflowId: called.id, who: "Ada" })
+    }).pipe(Effect.provide(engineWithChildren())),
   )
 })
 
