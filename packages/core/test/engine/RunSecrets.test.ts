@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Json } from "@millrace/core/domain/Json"
+import { handlerMessageLength } from "@millrace/core/domain/Limits"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import type { SecretSource } from "@millrace/core/engine/CurrentSecrets"
 import { CurrentSecrets } from "@millrace/core/engine/CurrentSecrets"
@@ -318,6 +319,100 @@ describe("two secrets with the same value", () => {
         [true, true],
         [false, false],
       ])
+    }),
+  )
+})
+
+/** The secrets of a run whose source knows these values at each opening. */
+const opening = (...each: ReadonlyArray<Readonly<Record<string, string>>>) => {
+  let count = 0
+  const open: SecretSource["open"] = () =>
+    Effect.sync(() =>
+      Object.entries(each[count++]!).map(([name, value]) => ({
+        name,
+        hosts: [`${name}.example`],
+        value: Redacted.make(value),
+      })),
+    )
+  return new RunSecrets({ names: () => Effect.succeed([]), open }, account, ["token", "other"])
+}
+
+describe("the secrets of a run", () => {
+  it.effect("are known here once they were opened, and change no text before", () =>
+    Effect.gen(function* () {
+      const secrets = opening({ token })
+      const value = { text: token }
+      assert.isFalse(secrets.isOpen)
+      assert.deepStrictEqual(secrets.confined, [])
+      assert.strictEqual(secrets.text(token), token)
+      assert.strictEqual(secrets.sentence(token), token)
+      assert.strictEqual(secrets.json(value), value)
+      assert.deepStrictEqual([...(yield* secrets.open(["token"]))], [["token", token]])
+      assert.isTrue(secrets.isOpen)
+      assert.strictEqual(secrets.text(token), "•••")
+      assert.strictEqual(secrets.sentence(token), "•••")
+      assert.deepStrictEqual(secrets.json(value), { text: "•••" })
+    }),
+  )
+
+  it.effect("are known here where the account has none of them, too", () =>
+    Effect.gen(function* () {
+      const secrets = opening({})
+      yield* secrets.open([])
+      assert.isTrue(secrets.isOpen)
+      assert.strictEqual(secrets.text(token), token)
+    }),
+  )
+
+  it.effect("stay hidden when they have got another value meanwhile, as that one does", () =>
+    Effect.gen(function* () {
+      const next = "sk_live_the_next_1"
+      const secrets = opening({ token }, { token: next })
+      yield* secrets.open(["token"])
+      assert.strictEqual(secrets.text(`${token} ${next}`), `••• ${next}`)
+      yield* secrets.open(["token"])
+      assert.strictEqual(secrets.text(`${token} ${next}`), "••• •••")
+    }),
+  )
+
+  it.effect("may go to their own hosts only, and are found in what a node sends", () =>
+    Effect.gen(function* () {
+      const secrets = opening({ token, other })
+      yield* secrets.open(["token"])
+      const sent = (text: string) =>
+        secrets.confined.filter(({ occursIn }) => occursIn(text)).map(({ name }) => name)
+      assert.deepStrictEqual(sent("nothing"), [])
+      assert.deepStrictEqual(sent(`x=${encodeURIComponent(other)}`), ["other"])
+      assert.deepStrictEqual(sent(`${token} ${other}`), ["token", "other"])
+      assert.deepStrictEqual(sent(Buffer.from(`user:${token}`).toString("base64")), ["token"])
+      const allowed = (name: string) =>
+        secrets.confined
+          .filter(({ mayGoTo }) => mayGoTo(new URL(`https://${name}.example/`)))
+          .map((each) => each.name)
+      assert.deepStrictEqual(["token", "other"].map(allowed), [["token"], ["other"]])
+    }),
+  )
+
+  it.effect("lose their beginning at the end of a message that was cut, and of no other one", () =>
+    Effect.gen(function* () {
+      const secrets = opening({ token })
+      yield* secrets.open(["token"])
+      const cut = "x".repeat(handlerMessageLength - 4) + token.slice(0, 4)
+      assert.strictEqual(secrets.sentence(cut), cut.replace(/sk_l$/, "•••"))
+      assert.strictEqual(secrets.sentence(cut.slice(1)), cut.slice(1))
+    }),
+  )
+
+  it.effect("cannot be opened for a reason that is told, or because one is not there", () =>
+    Effect.gen(function* () {
+      const open = () => Effect.fail(new VaultClosed({ message: "No master key" }))
+      const store = { names: () => Effect.succeed([]), open }
+      const shut = yield* Effect.flip(new RunSecrets(store, account, ["token"]).open(["token"]))
+      assert.strictEqual(shut.message, "the secrets cannot be opened: No master key")
+      assert.notStrictEqual(shut.retryable, false)
+      const gone = yield* Effect.flip(opening({ other }).open(["other", "token"]))
+      assert.strictEqual(gone.message, 'the account has no secret "token"')
+      assert.isFalse(gone.retryable)
     }),
   )
 })
