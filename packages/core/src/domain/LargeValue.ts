@@ -127,6 +127,10 @@ const placeIn = (json: Json, keys: ReadonlyArray<string>, value: Json): Json => 
   )
 }
 
+/** Those of a row that belong at or below a place: `/output`. */
+export const placedIn = (placed: PlacedValues, at: string): ReadonlyArray<PlacedValue> =>
+  (placed ?? []).filter(({ at: place }) => place === at || place.startsWith(`${at}/`))
+
 /** The opposite: the JSON of a row with other values where `placed` says. */
 export const withLarge = <A extends Json>(
   json: A,
@@ -134,8 +138,7 @@ export const withLarge = <A extends Json>(
   placed: PlacedValues,
   valueOf: (value: LargeValue) => Json = largeJson,
 ): A =>
-  (placed ?? []).reduce<Json>((into, { at: place, ...value }) => {
-    if (place !== at && !place.startsWith(`${at}/`)) return into
+  placedIn(placed, at).reduce<Json>((into, { at: place, ...value }) => {
     const keys = place.slice(at.length).split("/").slice(1)
     const names = keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
     return placeIn(into, names, valueOf(value))

@@ -45,6 +45,14 @@ const take = define({
   run: (inputs) => Effect.succeed({ output: { ...inputs } }),
 })
 
+/** Puts out how long the text is that it was given. */
+const count = define({
+  key: "count",
+  inputs: { list: any },
+  outputs: { output: Json },
+  run: ({ list }) => Effect.succeed({ output: String(list).length }),
+})
+
 const broken = define({
   key: "broken",
   inputs: { text: any },
@@ -85,7 +93,7 @@ const aloneWithValues = (...given: Parameters<typeof thenAlone>) =>
     Effect.provide(
       layerWithoutWebhooks.pipe(
         Layer.provideMerge(Memory.layer),
-        Layer.provide(NodeTypes.layer(give, take)),
+        Layer.provide(NodeTypes.layer(give, take, count)),
       ),
     ),
   )
@@ -240,6 +248,19 @@ describe("the start of a node alone", () => {
       const pinnedOutputs = { a: { output: "short" } }
       const pinned = yield* aloneWithValues(...drawn, { pinnedOutputs })
       assert.deepStrictEqual(rowOf(pinned).output, { output: { text: "short", list: "short" } })
+    }).pipe(Effect.provideService(CurrentLimits, { ...defaultLimits, bodyBytes: 60_000 })),
+  )
+
+  it.effect("does not count what the nodes before it were given, only what they put out", () =>
+    Effect.gen(function* () {
+      const nodes = [
+        node("a", "give", { value: "x".repeat(70_000) }),
+        node("m", "count"),
+        node("b", "take", { text: "{{ m.output }}" }),
+      ]
+      const drawn = [nodes, [edge("a", "m.list"), edge("m", "b.list")]] as const
+      const row = rowOf(yield* aloneWithValues(...drawn))
+      assert.deepStrictEqual(row.output, { output: { text: 70_000, list: 70_000 } })
     }).pipe(Effect.provideService(CurrentLimits, { ...defaultLimits, bodyBytes: 60_000 })),
   )
 })
