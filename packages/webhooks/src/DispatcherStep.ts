@@ -15,7 +15,7 @@ import type { DispatcherOptions } from "./DispatcherOptions.ts"
 import type { Sent } from "./internal/DeliveryAttempt.ts"
 import type { Job, Reserved } from "./internal/Partitions.ts"
 import { Partitions } from "./internal/Partitions.ts"
-import { RetryTimer } from "./internal/RetryTimer.ts"
+import { RetryTimes } from "./internal/RetryTimes.ts"
 
 /** How many deliveries one claim takes at most. */
 const claimLimit = 128
@@ -44,7 +44,7 @@ export interface DispatcherState {
   readonly options: DispatcherOptions
   readonly partitions: Partitions
   /** The due times of retries that this process has recorded. */
-  readonly retries: RetryTimer
+  readonly retries: RetryTimes
   call: Call | null
   isStopped: boolean
   /** The next round polls, also before the time of the next poll. */
@@ -95,7 +95,7 @@ type Commands = ReadonlyArray<DispatcherCommand>
 export const makeState = (options: DispatcherOptions): DispatcherState => ({
   options,
   partitions: new Partitions(options),
-  retries: new RetryTimer(),
+  retries: new RetryTimes(),
   call: null,
   isStopped: false,
   wantsPoll: false,
@@ -167,7 +167,7 @@ const round = (state: DispatcherState, context: DispatcherContext): Commands => 
   if (elapsed < dueAt(state)) return []
   state.roundAt = Number.POSITIVE_INFINITY
   state.freed = 0
-  if (retries.ring(elapsed)) state.wantsPoll = true
+  if (retries.removeDue(elapsed)) state.wantsPoll = true
   const stale = Array.from(
     partitions.take((job) => isStale(state, job, context)),
     (job) => {
@@ -248,7 +248,7 @@ export const next = (
     case "Over": {
       const following = event.outcome?.next
       // A clock of whole milliseconds may be late by almost one.
-      if (following?._tag === "Retry") retries.expect(context.elapsed + following.delayMillis + 1)
+      if (following?._tag === "Retry") retries.add(context.elapsed + following.delayMillis + 1)
       return release(state, event.job, context)
     }
     case "Stopped":

@@ -1,6 +1,6 @@
 /**
  * Checks every call of the promise interface, whatever its transport: options with unknown names
- * are refused, an id must be an identifier, and a body is copied.
+ * are refused, an id must be a part of a URL path, and a body is copied.
  */
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { invalid } from "../MillraceError.ts"
@@ -13,7 +13,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** Throws if there are unknown fields. The message has the nearest known name. */
+/**
+ * Throws if a field is unknown, unless its value is `undefined`. The message has the nearest known
+ * name.
+ */
 export const checkFields = (of: string, given: object, known: ReadonlyArray<string>): void => {
   const clauses = unknownFields(
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])),
@@ -22,16 +25,16 @@ export const checkFields = (of: string, given: object, known: ReadonlyArray<stri
   if (clauses.length > 0) throw invalid(`${of}: ${clauses.join("; ")}`)
 }
 
-/** Throws if an id cannot be a part of a URL. */
+/** Throws if an id is empty, `.` or `..`, which would change the path of a URL. */
 export const checkId = (id: string, name = "id"): void => {
   if (typeof id === "string" && !/^\.{0,2}$/.test(id)) return
   throw invalid(`${name}: expected an identifier`)
 }
 
-/** The parts of a call and its options. */
+/** What a call sends, and the options of its caller. */
 export interface Parts extends Omit<TransportCall, "operation" | "signal"> {
   readonly options?: CallOptions | undefined
-  /** The names of further options. */
+  /** The options that this operation takes beside `signal`. */
   readonly known?: ReadonlyArray<string>
 }
 

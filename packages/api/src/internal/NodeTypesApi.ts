@@ -12,8 +12,7 @@ const list = described(
   HttpApiEndpoint.get("list", "/", { success: NodeTypeList }),
 )
 
-/** `/node-types`. */
 export class NodeTypesApi extends HttpApiGroup.make("nodeTypes")
   .add(list)
   .prefix("/node-types")
-  .annotateMerge(titled("Node types", "What nodes can be.")) {}
+  .annotateMerge(titled("Node types", "The types of nodes that the server can execute.")) {}

@@ -3,8 +3,8 @@
  * its definition, its input overrides, and the outputs of its nodes.
  *
  * Guarantees: pure; a restored input equals the one that the node was given, also in the order of
- * its ports, whatever node types the process knows. Leaves out: which inputs are implied. Who makes
- * a commit says that.
+ * its ports, whatever node types the process knows. Leaves out: which inputs are implied;
+ * `CommitBuilder` decides that.
  */
 import type { Json, JsonObject } from "./Json.ts"
 import { defaultInput, defaultOutput } from "./NodeType.ts"
@@ -13,8 +13,8 @@ import type { Edge } from "./Workflow.ts"
 import { settingsOf } from "./Workflow.ts"
 
 /**
- * The ports of an input that have a value, in order. A name in an array is that of a port that
- * takes several values.
+ * The ports of an input that have a value, in order. `["name"]` is a port that takes several
+ * values.
  */
 export type InputPorts = ReadonlyArray<string | readonly [string]>
 
@@ -22,7 +22,7 @@ export type InputPorts = ReadonlyArray<string | readonly [string]>
 const own = <A>(values: { readonly [key: string]: A } | undefined, name: string): A | undefined =>
   values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
 
-/** A node run that has the ports of its input in place of that. */
+/** A node run; if it has `ports`, its input was left out and has to be restored. */
 export type NodeRunByPorts = NodeRun & { readonly ports?: InputPorts | undefined }
 
 /** A record with some of its inputs replaced by their ports. */
@@ -30,17 +30,17 @@ interface RecordByPorts extends Omit<RunRecord, "nodeRuns"> {
   readonly nodeRuns: ReadonlyArray<NodeRunByPorts>
 }
 
-/** The outputs of nodes that have ended and left any. */
+/** The outputs of nodes that have completed, and of skipped ones that passed a value on. */
 const outputsOf = ({ nodeRuns }: RecordByPorts): ReadonlyMap<string, JsonObject> => {
   const outputs = new Map<string, JsonObject>()
   for (const { nodeId, output, status } of nodeRuns) {
-    const isLeft = status === "COMPLETED" || status === "SKIPPED"
-    if (isLeft && output !== null) outputs.set(nodeId, output)
+    const isPassedOn = status === "COMPLETED" || status === "SKIPPED"
+    if (isPassedOn && output !== null) outputs.set(nodeId, output)
   }
   return outputs
 }
 
-/** Edges by the node at which they end, in the order of the definition. */
+/** The edges of each target node, in the order of the definition. */
 const edgesInto = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, ReadonlyArray<Edge>> => {
   const into = new Map<string, Array<Edge>>()
   for (const edge of edges) {
@@ -52,8 +52,8 @@ const edgesInto = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, ReadonlyArra
 }
 
 /**
- * The record with all of its inputs: those of rows with `ports` are restored, and the ports are
- * left out. Time and space are linear in nodes and edges, for nodes of few ports; values are
+ * The record with all of its inputs: those of node runs with `ports` are restored, without their
+ * ports. Time and space are linear in nodes and edges, for nodes of few ports; values are
  * shared, not copied.
  */
 export const withInputs = (record: RecordByPorts): RunRecord => {
@@ -61,7 +61,7 @@ export const withInputs = (record: RecordByPorts): RunRecord => {
   if (nodeRuns.every(({ ports }) => ports === undefined)) return record
   const outputs = outputsOf(record)
   const into = edgesInto(definition.edges)
-  /** What edges bring to an input. */
+  /** The values that edges bring to a port. */
   const arrivals = (nodeId: string, name: string): ReadonlyArray<Json> => {
     const values: Array<Json> = []
     for (const { source, sourceHandle, targetHandle } of into.get(nodeId) ?? []) {

@@ -1,12 +1,12 @@
 /**
  * The losses of a run, and the error of a run that fails because of them.
  *
- * A run loses its owner when the owner's lease runs out while attempts of the run are in progress,
- * and another runner claims the run. It is no loss if the owner ended its lease, gave the run back,
- * or turns out to be alive. A run with losses is a suspect: one of its nodes may crash the process.
- * See decision 0054.
+ * A run has a loss for each owner that died while attempts of the run were in progress, and for
+ * each owner whose event loop the run blocked. It is no loss if the owner gave the run back, ended
+ * its lease without naming the run, or turns out to be alive. A run with losses is a suspect: one
+ * of its nodes may crash the process. See decision 0054.
  *
- * Leaves out: recording losses; a store does that as part of a claim.
+ * Leaves out: recording losses; a store does that with claims, heartbeats and ends of leases.
  */
 import { Schema } from "effect"
 import type { RunId } from "./Id.ts"
@@ -17,11 +17,11 @@ const lost = {
   runner: RunnerId,
   /** When the owner's lease ran out, or when the owner ended it, by the store's clock. */
   lostAt: Timestamp,
-  /** The nodes that had an attempt in progress: their places in the run. */
+  /** The nodes that had an attempt in progress, by their ordinals. */
   nodes: Schema.Array(Schema.Int),
 }
 
-/** An owner that a run has lost: its process died, or this very run blocked its event loop. */
+/** An owner that a run has lost: its process died, or this run blocked the process's event loop. */
 export const Loss = Schema.Union([
   Schema.Struct({ ...lost, cause: Schema.Literal("died") }),
   Schema.Struct({ ...lost, cause: Schema.Literal("blocked"), millis: Schema.Int }),
@@ -36,14 +36,14 @@ export interface Blocked {
 
 const timesOf = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
-/** With at most one decimal, because the measurement is not more exact. */
+/** With one decimal below 10 s and none above, because the measurement is not more exact. */
 const secondsOf = (millis: number): string =>
   `${millis < 10_000 ? Math.round(millis / 100) / 10 : Math.round(millis / 1_000)} s`
 
 const listOf = (parts: ReadonlyArray<string>): string =>
   parts.length < 3 ? parts.join(" and ") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** What happened while the same nodes were in progress: deaths, and the longest block. */
+/** How often the process died or was blocked, and for how long at most: `died twice`. */
 const eventsOf = (losses: ReadonlyArray<Loss>): string => {
   const deaths = losses.filter(({ cause }) => cause === "died").length
   const blocks = losses.flatMap((loss) => (loss.cause === "blocked" ? [loss.millis] : []))

@@ -22,8 +22,8 @@ interface Holder {
 const formOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[mark] : undefined
 
-/** The marked value: the export itself, or the executable in it. */
-const markedIn = (value: unknown): unknown => {
+/** The node type in an export: the value itself, or its `executable`; `undefined` if none. */
+const nodeTypeIn = (value: unknown): unknown => {
   if (formOf(value) !== undefined) return value
   const { executable } = (value ?? {}) as Holder
   return formOf(executable) === undefined ? undefined : executable
@@ -32,7 +32,7 @@ const markedIn = (value: unknown): unknown => {
 /** The node types that a module exports, by themselves or in arrays, each once. */
 export const exportedTypes = (exports: object): ExportedTypes => {
   const all = Object.values(exports).flatMap((value: unknown) =>
-    (Array.isArray(value) ? (value as ReadonlyArray<unknown>) : [value]).map(markedIn),
+    (Array.isArray(value) ? (value as ReadonlyArray<unknown>) : [value]).map(nodeTypeIn),
   )
   const marked = [...new Set(all)].filter((value) => value !== undefined)
   const types = marked.filter((value) => formOf(value) === form) as ReadonlyArray<unknown>

@@ -78,8 +78,8 @@ export class NodeTypeSet<E extends Executable<unknown>> {
     this.#executables.get(type) ?? this.#byName.get(nameOf(type))!
 
   /**
-   * Runs that are compiled from now on have these types. Two of them with one key are a
-   * defect, unless they are versions of one origin.
+   * Replaces the types, for graphs that are compiled from now on. Two types with one key and
+   * version are a defect, and so are two with one key that are of different origins.
    */
   replace(executables: ReadonlyArray<E>): void {
     const byName = new Map<string, Executable<unknown>>()

@@ -2,7 +2,7 @@
 import { AccountId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Runs, type StartRequest } from "@millrace/core/engine/Runs"
-import { keptOf, shareOf, Slots } from "../../src/engine/internal/Slots.ts"
+import { reservedOf, shareOf, Slots } from "../../src/engine/internal/Slots.ts"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -134,7 +134,7 @@ describe("Slots", () => {
       [10, 50, 0],
       [4, 50, 900],
     ].map(([runsAtOnce = 0, runsPerAccountPercent = 0, slotsKeptPercent = 0]) =>
-      keptOf({ runsAtOnce, runsPerAccountPercent, slotsKeptPercent }),
+      reservedOf({ runsAtOnce, runsPerAccountPercent, slotsKeptPercent }),
     )
     assert.deepStrictEqual(kept, [100, 1, 0, 0, 0, 0, 0, 2])
   })

@@ -43,7 +43,7 @@ export const readText = (bytes: ArrayBuffer): Result.Result<string, InvalidReque
   }
 }
 
-/** Reads JSON, within the bounds of bodies; an empty body is `{}`. */
+/** Reads JSON of bounded depth and number of values. A body of white space alone is `{}`. */
 export const parseJson = (
   bytes: ArrayBuffer,
   limits: Limits,

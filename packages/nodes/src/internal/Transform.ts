@@ -1,7 +1,7 @@
 /**
  * The transform node: makes a value from its input and the run's values by a template.
  *
- * Guarantees: see `Template.ts`. Leaves out: computing; other nodes do that.
+ * Guarantees: see `Template.ts`. Leaves out: expressions that compute; it only inserts values.
  */
 import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
@@ -10,7 +10,6 @@ import { Effect, Schema } from "effect"
 import { fill, problemsOfLiteral, TemplateInput } from "../Template.ts"
 import { carriedOut } from "./ComputePermit.ts"
 
-/** `transform`: fills a template. */
 export const transform = define({
   key: "transform",
   effects: "none",

@@ -1,9 +1,10 @@
 /**
- * Reads XML.
+ * Makes JSON of XML, for the node that parses texts.
  *
- * Guarantees: all values are texts. Entities that a document declares are refused, so none grows;
- * those of XML itself (`&amp;`, `&#233;`) become their characters. Elements are nested as deep as
- * allowed. No element has a name that every object inherits. Leaves out: namespaces, whose prefixes
+ * Guarantees: all values are texts. Entities that a document declares are refused, so that none
+ * expands without an end; those of XML itself (`&amp;`, `&#233;`) become their characters. Elements
+ * are nested `xmlDepth` deep at most. No element is called like what every object has, such as
+ * `constructor`. Leaves out: namespaces, whose prefixes
  * stay a part of the names, comments, and the order of different elements.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
@@ -46,13 +47,13 @@ const entityDecoder = {
   reset: () => undefined,
 }
 
-const inherited = (name: string): never => {
+const refuseInherited = (name: string): never => {
   throw new Error(`an element has the name ${quoted(name)}, which every object has`)
 }
 
 /**
- * A parser that looks at the form first. Without that the library reads almost everything; it would
- * like to do that in a package of its own, so its declaration says that this is deprecated.
+ * The parser with its check of the syntax, without which it accepts almost any text. Its types say
+ * that this parameter is deprecated, because the check is to move to another package.
  */
 interface Strict {
   readonly parse: (text: string, isChecked: true) => unknown
@@ -70,7 +71,7 @@ const parserOf = (arrays: ReadonlySet<string>): Strict =>
     isArray: (name) => arrays.has(name),
     processEntities: true,
     entityDecoder,
-    onDangerousProperty: inherited,
+    onDangerousProperty: refuseInherited,
   })
 
 /** What the library says, as a clause. */

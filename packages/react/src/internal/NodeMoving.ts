@@ -1,9 +1,9 @@
 /**
  * Nodes that are dragged, and those that arrow keys move.
  *
- * Guarantees: nodes follow the pointer by themselves; where they are let go is one command. A drag
- * that ends over a loop puts them into it, and one that ends outside takes them out. Keys only move
- * them. A frame stays as it is while a node in it is dragged, so that the node can leave it.
+ * Guarantees: a drag changes nothing until the nodes are dropped; then it is one command, which
+ * `drop` makes. Arrow keys only move nodes. The frame of a loop stays as it is while a node in it
+ * is dragged, so that the node can leave it. Leaves out: into which loop a drop puts nodes.
  */
 import type { NodeChange } from "@xyflow/react"
 import { useRef, useState } from "react"
@@ -14,7 +14,7 @@ import type { BoxNode } from "./CanvasNodeView.tsx"
 import { withFramed } from "./FramePlaces.ts"
 import { movesAt } from "./LoopPlaces.ts"
 
-/** What follows the pointer, and what takes the changes that React Flow tells. */
+/** `moving`: where dragged nodes are drawn now. `take`: the handler of `onNodesChange`. */
 export const useMoving = (
   { drop, move }: Pick<CanvasEditing, "drop" | "move">,
   boxes: ReadonlyArray<CanvasBox>,
@@ -24,7 +24,7 @@ export const useMoving = (
   const take = (changes: ReadonlyArray<NodeChange<BoxNode>>) => {
     const moved = changes.flatMap((change) =>
       change.type === "position" && change.position !== undefined
-        ? [{ ...change.position, id: change.id, isOver: change.dragging !== true }]
+        ? [{ ...change.position, id: change.id, isDropped: change.dragging !== true }]
         : [],
     )
     if (moved.length === 0) return
@@ -33,13 +33,13 @@ export const useMoving = (
     )
     const dragged = new Set(moved.map(({ id }) => id))
     const all = withFramed(boxes, places)
-    if (moved.some(({ isOver }) => !isOver)) {
+    if (moved.some(({ isDropped }) => !isDropped)) {
       isDragged.current = true
       const [first] = movesAt(boxes, dragged, all)
       const box = boxes.find(({ id }) => id === first?.[0])
       const into = first?.[1].loopId
-      setMoving((known) => ({
-        places: { ...known?.places, ...all },
+      setMoving((before) => ({
+        places: { ...before?.places, ...all },
         into: into === box?.loops[0] ? undefined : into,
       }))
       return

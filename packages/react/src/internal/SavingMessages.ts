@@ -8,8 +8,8 @@ const savingStates: Readonly<Record<SavingStatus, string>> = {
   saved: "Saved",
   changed: "Not saved yet",
   saving: "Saving",
-  offline: "Not saved: the server does not answer. It is tried again.",
-  conflict: "Not saved: somebody else has changed the same. Choose what stays.",
+  offline: "Not saved: the server does not answer. Trying again.",
+  conflict: "Not saved: somebody else has changed the same things. Choose what stays.",
   gone: "This workflow was deleted. What you see is not saved any more.",
   signedOut: "The session has ended. Sign in again, and what is not saved yet will be.",
   refused: "Not saved: the server has refused the changes.",
@@ -20,14 +20,15 @@ const mergeChoices: Readonly<Record<MergeChoice, string>> = {
   theirs: "Theirs",
 }
 
-/** The texts in English. */
+/** What the editor says about saving and merging, in English. */
 export const savingMessages = {
   savingStates,
   mergeChoices,
   draftKept: "Your changes are kept in this browser until they are saved.",
   draftNotKept: {
     full: "The storage of this browser is full: unsaved changes are lost when you leave this page.",
-    closed: "This browser stores nothing: unsaved changes are lost when you leave this page.",
+    closed:
+      "This browser lets pages store nothing: unsaved changes are lost when you leave this page.",
   },
   draftRestored: (time: string) => `Unsaved changes of ${time} were found in this browser.`,
   saveNow: "Save now",
@@ -55,7 +56,7 @@ export const savingMessages = {
   placeChanged: "Place on the canvas",
   closeDialog: "Close",
 
-  conflictsTitle: "You and somebody else have changed the same",
+  conflictsTitle: "You and somebody else have changed the same things",
   conflictsHint:
     "Everything else is merged already. Choose for each of these which version stays; nothing is " +
     "saved before.",

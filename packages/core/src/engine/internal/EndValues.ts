@@ -23,9 +23,10 @@ const factsOf = (run: Run): JsonObject => {
 }
 
 /**
- * The values of a run that follows: the facts at the places that the trigger names, or else those
- * whose names the workflow declares as fields; all of them, if it declares none. A fact that the
- * run has not is absent here.
+ * The values of the run that a trigger starts after a run: those of the trigger, and over them
+ * facts about the run that has ended. `into` maps fields to facts. Without it, each field of the
+ * workflow gets the fact of its name; if the workflow declares no fields, there are all facts. A
+ * fact that is unknown is absent.
  */
 export const valuesAfter = (
   { into, values }: Pick<RunEndTrigger, "into" | "values">,

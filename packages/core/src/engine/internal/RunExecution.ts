@@ -55,7 +55,7 @@ export interface Shared {
 type HandlerExit = Exit.Exit<JsonObject, unknown>
 type HandlerFiber = Fiber.Fiber<JsonObject, unknown>
 
-/** What came of calling a handler. */
+/** The result of calling a handler. */
 interface Called {
   /** When it gave control back. */
   readonly leftAt: Timestamp
@@ -66,9 +66,10 @@ interface Called {
 /** An attempt whose outcome is not stored yet. Mutable. */
 interface Running {
   readonly attempt: Attempt
-  /** The rest of the handler; none if it ended as soon as it was called. */
+  /** The fiber of the handler, or afterwards the one that stores its large values. */
   fiber: Fiber.Fiber<unknown, unknown> | undefined
   timer: Fiber.Fiber<unknown> | undefined
+  /** True once its outcome was told; it stays here until that is stored. */
   isOver: boolean
 }
 
@@ -81,8 +82,8 @@ interface Wait {
 const valueOf = <A>(exit: Exit.Exit<A> | undefined): A | undefined =>
   exit !== undefined && Exit.isSuccess(exit) ? exit.value : undefined
 
-/** A clock that moves by so much beside the monotonic clock was set. */
-const setMillis = 1_000
+/** If the clock moves by so much against the monotonic clock, somebody has set it. */
+const clockJumpMillis = 1_000
 
 /** Calls the handlers and sets the timers of one run. Mutable. */
 export class RunExecution {
@@ -91,13 +92,14 @@ export class RunExecution {
   readonly #wake: () => void
   readonly #running = new Map<number, Running>()
   readonly #waits = new Map<number, Wait>()
-  #limit: Fiber.Fiber<unknown> | undefined
+  /** The timer of the end of the run. */
+  #deadline: Fiber.Fiber<unknown> | undefined
   #signals: Array<Signal> = []
   /** The signals of the step that is being stored. */
   #taken: ReadonlyArray<Signal> = []
   /** By how much the clock was ahead of the monotonic clock when the timers were set. */
   #offset: number | undefined
-  /** A handler may end its own run while it is called, for example by canceling it. */
+  /** True once closed. A handler may cancel its own run while `begin` calls it. */
   #isClosed = false
   /** None if the graph of the run names no secrets. */
   readonly #secrets: RunSecrets | undefined
@@ -119,7 +121,7 @@ export class RunExecution {
       const running = this.#running.get(index)?.attempt
       return running?.number === attempt ? running.charged : 0
     }
-    this.#setLimit()
+    this.#setDeadline()
   }
 
   /** True if something has happened since the last call of {@link take}. */
@@ -127,15 +129,15 @@ export class RunExecution {
     return this.#signals.length > 0
   }
 
-  /** The number of the last message that it has seen; `undefined` unless it waits for messages. */
+  /** Messages with higher numbers are new to the run; `undefined` unless it waits for messages. */
   get listensAfter(): number | undefined {
     const { run, seen } = this.progress
     return run.dueAt === null && isListening(this.progress) ? seen : undefined
   }
 
   /**
-   * What attempts in progress here have charged, and a stored run of this revision does not say.
-   * The step that is being stored may be in it already, and with it the ends of attempts.
+   * The charges of attempts in progress here that a stored run of this revision does not include. A
+   * run of a newer revision includes the ends of attempts in the step that is being stored.
    */
   chargedBeyond(revision: number): ChargedSoFar {
     const { run, spent } = this.progress
@@ -144,7 +146,7 @@ export class RunExecution {
     return (index, attempt) => (ended.has(index) ? 0 : spent(index, attempt))
   }
 
-  /** What has happened since the last call. A wait that has ended otherwise is not due any more. */
+  /** What has happened since the last call, without timers of waits that a message has ended. */
   take(): ReadonlyArray<Signal> {
     this.#taken = this.#signals.filter(
       (signal) => signal._tag !== "Due" || this.#endWait(signal.index),
@@ -158,7 +160,7 @@ export class RunExecution {
     this.#tell({ _tag: "Received", messages })
   }
 
-  /** Does what a step asks for, once that is stored. */
+  /** Starts and interrupts what a step has decided. To be called once the step is stored. */
   begin({ started, stopped }: Step): void {
     for (const signal of this.#taken) {
       if ("attempt" in signal && this.#running.get(signal.index)?.isOver === true) {
@@ -167,7 +169,7 @@ export class RunExecution {
     }
     this.#taken = []
     for (const index of stopped) this.#interrupt(index)
-    // Handlers follow each other: each gets control when the one before has given it back.
+    // Handlers are called one after the other: each once the one before has given control back.
     let now = started.length === 0 ? 0 : this.#shared.clock.currentTimeMillisUnsafe()
     for (const each of started) {
       if (this.#isClosed) return
@@ -179,7 +181,9 @@ export class RunExecution {
     if (this.progress.run.dueAt === null && !this.#isClosed) this.#setTimers()
   }
 
-  /** Calls a handler within a step. Its outcome, if it has ended as soon as it was called. */
+  /**
+   * Calls a handler within a step. The outcome, if it ended at once and nothing is to be stored.
+   */
   readonly compute: Compute = (started, now) => {
     const { outcome } = this.#start(started, now)
     if (outcome !== undefined) this.#running.delete(started.index)
@@ -191,7 +195,7 @@ export class RunExecution {
     this.#isClosed = true
     for (const index of this.#running.keys()) this.#interrupt(index)
     for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
-    this.#limit?.interruptUnsafe()
+    this.#deadline?.interruptUnsafe()
     this.#shared.handlers.forget(this.progress.run.id)
     // A parked run will go on, perhaps here: its values stay while there is room for them.
     if (this.progress.run.dueAt === null) this.#values?.close()
@@ -202,7 +206,7 @@ export class RunExecution {
     this.#wake()
   }
 
-  /** Makes sure that waits end in time, also if the store's clock was set. */
+  /** Starts a timer for each new wait, and all of them anew if the clock was set. */
   #setTimers(): void {
     const { deadline, waiting } = this.progress
     if (this.#waits.size > 0 || deadline !== undefined) this.#followClock()
@@ -223,24 +227,24 @@ export class RunExecution {
   }
 
   /** Makes sure that the run ends when its time is up. */
-  #setLimit(): void {
+  #setDeadline(): void {
     const { deadline } = this.progress
     if (deadline === undefined) return
-    this.#limit?.interruptUnsafe()
-    this.#limit = this.#at(deadline, () => this.#tell({ _tag: "Expired" }))
+    this.#deadline?.interruptUnsafe()
+    this.#deadline = this.#at(deadline, () => this.#tell({ _tag: "Expired" }))
   }
 
   /** Sets timers anew if the store's clock was set since then. */
   #followClock(): void {
     const offset = this.#currentOffset()
-    if (this.#offset === undefined || Math.abs(offset - this.#offset) < setMillis) return
+    if (this.#offset === undefined || Math.abs(offset - this.#offset) < clockJumpMillis) return
     this.#offset = offset
     for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
     this.#waits.clear()
-    this.#setLimit()
+    this.#setDeadline()
   }
 
-  /** Calls a function at a time. Setting the wall clock does not delay it. */
+  /** Calls a function when the clock shows this time. Setting the clock does not delay it. */
   #at(time: number, call: () => void): Fiber.Fiber<unknown> {
     this.#offset ??= this.#currentOffset()
     return this.#after(Math.max(0, time - this.#shared.clock.currentTimeMillisUnsafe()), call)
@@ -279,7 +283,7 @@ export class RunExecution {
     }
   }
 
-  /** Calls a handler at once: one that does not wait has then ended. It gets control at `now`. */
+  /** Calls a handler at `now`. The outcome, if it ended at once and nothing is to be stored. */
   #start(started: Started, now: Timestamp): Called {
     const { attempt: number, children: open, given, index, inputs, message, state } = started
     const { definition, graph, held, priorAttempts, limits, run } = this.progress
@@ -323,13 +327,13 @@ export class RunExecution {
     const outcome = Effect.isEffect(ended) ? valueOf(storing!.pollUnsafe()) : ended
     const leftAt = outcome?.at ?? clock.currentTimeMillisUnsafe()
     handlers.leave(handler, leftAt)
-    if (ended === undefined) this.#goOn(running, handler, index, rest!)
+    if (ended === undefined) this.#watchFiber(running, handler, index, rest!)
     else {
       handlers.end(handler)
       if (outcome === undefined) this.#whenStored(running, index, storing!)
       else running.isOver = true
     }
-    if (outcome === undefined) this.#setTimeout(running, index)
+    if (outcome === undefined) this.#startTimeout(running, index)
     return { leftAt, outcome }
   }
 
@@ -359,8 +363,8 @@ export class RunExecution {
     })
   }
 
-  /** The rest of the handler goes on in a fiber of its own. */
-  #goOn(running: Running, handler: Handler, index: number, fiber: HandlerFiber): void {
+  /** Tells the outcome of a handler that goes on in a fiber. */
+  #watchFiber(running: Running, handler: Handler, index: number, fiber: HandlerFiber): void {
     const { attempt } = running
     running.fiber = fiber
     fiber.addObserver((exit) => {
@@ -373,8 +377,8 @@ export class RunExecution {
     if (this.#isClosed) fiber.interruptUnsafe()
   }
 
-  /** Ends an attempt that takes too long. */
-  #setTimeout(running: Running, index: number): void {
+  /** Ends an attempt that takes too long, also while its large values are stored. */
+  #startTimeout(running: Running, index: number): void {
     if (this.#isClosed || running.isOver) return
     const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
     if (millis === undefined) return
@@ -384,7 +388,7 @@ export class RunExecution {
     )
   }
 
-  /** The attempt is over, unless it was before. What is left of its handler is interrupted. */
+  /** Tells the outcome of an attempt once, and interrupts what is left of its handler. */
   #over(running: Running, index: number, outcomeOf: () => AttemptOutcome): void {
     if (running.isOver || this.#running.get(index) !== running) return
     running.isOver = true

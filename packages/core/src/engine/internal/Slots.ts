@@ -1,22 +1,21 @@
 /**
  * The slots of one process: how many runs it executes or is about to, and how many of one account.
- * The last ones are kept for accounts that have none, so one of those starts however many slots the
- * others want together.
+ * Some slots are reserved for accounts that have no run here, one run each, so that busy accounts
+ * cannot keep the first run of another one from starting.
  *
- * Guarantees: every method is one synchronous step. A run counts as soon as its slot is taken, so
- * starts that arrive together cannot take the same slot, and starts leave a claim that is under way
- * the slots that it may need, so that both together take none that are kept. Starts meanwhile may
- * bring an account above its share, and first runs of accounts a process above its slots, by one
- * claim's runs at most. A run that has lost its owner may take what is kept. Leaves out: caps over
- * all processes; the store counts those.
+ * Guarantees: every method is synchronous. A run counts as soon as its slot is taken, so starts
+ * that arrive together cannot take the same slot. While a claim runs, starts leave free as many
+ * slots as the claim may take. Meanwhile starts may exceed the share of an account, and first runs
+ * of accounts may exceed the slots of the process, each by at most the limit of that claim. Leaves
+ * out: caps over all processes; the store counts those.
  */
 import type { AccountId } from "../../domain/Id.ts"
 import type { Limits } from "../../domain/Limits.ts"
 
-/** Which bounds decide. */
+/** The limits that decide. */
 type Bounds = Pick<Limits, "runsAtOnce" | "runsPerAccountPercent" | "slotsKeptPercent">
 
-/** How many queued runs a claim may take, in all and of each account. */
+/** How many runs a claim may take in all, and how many queued ones of each account. */
 export interface Rooms {
   readonly limit: number
   readonly roomPerAccount: number | undefined
@@ -31,10 +30,10 @@ export const shareOf = ({
   Math.min(runsAtOnce, Math.ceil((runsAtOnce * runsPerAccountPercent) / 100))
 
 /**
- * How many slots are kept for accounts that have none: the percentage, rounded down, and no more
- * than the share of one account leaves.
+ * How many slots are reserved for accounts that have none: the percentage, rounded down, and at
+ * most what is left beside the share of one account.
  */
-export const keptOf = (bounds: Bounds): number =>
+export const reservedOf = (bounds: Bounds): number =>
   Math.min(
     bounds.runsAtOnce - shareOf(bounds),
     Math.floor((bounds.runsAtOnce * bounds.slotsKeptPercent) / 100),
@@ -44,7 +43,7 @@ export const keptOf = (bounds: Bounds): number =>
 export class Slots {
   readonly #size: number
   readonly #share: number
-  readonly #kept: number
+  readonly #reserved: number
   readonly #taken = new Map<AccountId, number>()
   #total = 0
   #claiming = 0
@@ -57,7 +56,7 @@ export class Slots {
     this.#gave = gave
     this.#size = bounds.runsAtOnce
     this.#share = shareOf(bounds)
-    this.#kept = keptOf(bounds)
+    this.#reserved = reservedOf(bounds)
   }
 
   /** How many slots are free. */
@@ -65,17 +64,17 @@ export class Slots {
     return this.#size - this.#total
   }
 
-  /** True where there is a slot for one more run of this account, `except` so many. */
+  /** True if this account may have one more run while `except` slots stay free. */
   hasRoomFor(account: AccountId, except = 0): boolean {
     const taken = this.#taken.get(account) ?? 0
-    // A first run may take what is kept, and what a claim may need.
+    // A first run may take a reserved slot, and one that a claim may need.
     if (taken === 0) return this.free > 0
-    return this.free - except > this.#kept && taken < this.#share
+    return this.free - except > this.#reserved && taken < this.#share
   }
 
   /**
-   * Takes a slot for a start of this account. False: there is none beside those that a claim under
-   * way may need.
+   * Takes a slot for a start of this account. False if only slots are free that a claim may need
+   * which runs now.
    */
   takeForStart(account: AccountId): boolean {
     const hasRoom = this.hasRoomFor(account, this.#claiming)
@@ -83,7 +82,7 @@ export class Slots {
     return hasRoom
   }
 
-  /** So many runs at most are being claimed; 0 once their slots are taken. */
+  /** Sets how many runs the claim that runs now may take at most; 0 once it is over. */
   claiming(limit: number): void {
     this.#claiming = limit
   }
@@ -115,11 +114,11 @@ export class Slots {
   }
 
   /**
-   * How many runs a claim of so many at most may take, and of this part of the slots that are not
-   * kept. Once only kept ones are free, it is one run of each account that has none.
+   * What a claim may take: `most` runs, and this part of the slots that are not reserved. If only
+   * reserved slots are free, it is one run of each account that has none here.
    */
   roomsFor(most: number, part = 1): Rooms {
-    const usual = this.free - this.#kept
+    const usual = this.free - this.#reserved
     const rooms = new Map<AccountId, number>()
     if (usual <= 0) {
       for (const account of this.#taken.keys()) rooms.set(account, 0)

@@ -34,19 +34,19 @@ export const knownStart = Effect.fnUntraced(function* (
   return { runId, isReplay: true } satisfies StartedOnce
 })
 
-/** Stores a start with an idempotency key, unless an earlier one with it has started a run. */
+/** Executes a start, unless an earlier one with this idempotency key has started a run. */
 export const once = <E extends { readonly _tag: string }>(
   runs: RunStore["Service"],
   account: AccountId,
   idempotencyKey: IdempotencyKey,
-  stored: Effect.Effect<Run, E | StaleRun | StorageError>,
+  start: Effect.Effect<Run, E | StaleRun | StorageError>,
 ): Effect.Effect<StartedOnce, Exclude<E, StaleRun> | IdempotencyKeyTaken | StorageError> =>
   Effect.gen(function* () {
-    // The key may expire between the refusal and the read of its run: then it is free again.
+    // `StaleRun`: the key is taken. It may have expired when its run is read: then try once more.
     while (true) {
       const before = yield* knownStart(runs, account, idempotencyKey)
       if (before !== undefined) return before
-      const started = yield* Effect.result(stored)
+      const started = yield* Effect.result(start)
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
       const failure = started.failure as StaleRun | StorageError | Exclude<E, StaleRun>
       if (failure instanceof StaleRun) continue

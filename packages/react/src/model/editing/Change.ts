@@ -86,7 +86,10 @@ export const difference = (before: WorkflowDocument, after: WorkflowDocument): C
   ),
 })
 
-/** The value with what has changed between two others, and with what it has of its own. */
+/**
+ * `current` with the change from `before` to `after`, field by field. Fields that did not change
+ * keep their value; of the others `after` wins.
+ */
 const patched = (current: unknown, before: unknown, after: unknown): unknown => {
   if (current === before || !isRecord(current) || !isRecord(before) || !isRecord(after))
     return after

@@ -1,20 +1,19 @@
 /**
  * What a server says about a document that is not saved: problems, ports, names and prices.
  *
- * Guarantees: asks 300 ms after the last change, and never from a hidden tab; of several answers
- * the one about the latest document counts. Leaves out: saying that nobody answers.
+ * Guarantees: asks once there was no change for 300 ms, and never from a hidden tab. A new request
+ * cancels the one before. Leaves out: reporting a request that failed; `wake` repeats it.
  */
 import type { Client, WorkflowValidation } from "@millrace/api/PromiseClient"
 import type { Schedule } from "./Autosave.ts"
 import type { WorkflowDocument } from "../Document.ts"
 
-/** What it needs of the world. */
 export interface DraftValidationOptions {
   readonly workflows: Pick<Client["workflows"], "validate">
   readonly workflowId: string
   readonly schedule: Schedule
   readonly isVisible: () => boolean
-  /** Called with each answer. */
+  /** Called with each answer, and the document that it is about. */
   readonly onAnswer: (validation: WorkflowValidation, document: WorkflowDocument) => void
 }
 
@@ -31,7 +30,7 @@ export class DraftValidation {
     this.#options = options
   }
 
-  /** There is another document. `millis` is how long to wait for another one. */
+  /** The document has changed. Validates it once there was no other change for `millis`. */
   changed(document: WorkflowDocument, millis = quietMillis): void {
     this.#wanted = document
     this.#cancel?.()
@@ -41,12 +40,12 @@ export class DraftValidation {
     }, millis)
   }
 
-  /** Asks again for what could not be asked. */
+  /** Validates again if there is no answer about the latest document yet. */
   wake(): void {
     if (this.#wanted !== undefined && this.#cancel === undefined) void this.#ask()
   }
 
-  /** Asks no more. */
+  /** Cancels the request and the timer. A later change or `wake` starts again. */
   stop(): void {
     this.#cancel?.()
     this.#cancel = undefined

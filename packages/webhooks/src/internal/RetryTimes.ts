@@ -1,13 +1,13 @@
 /**
- * The due times of retries that this process has recorded, so that a retry begins on time and not
- * at the next poll.
+ * Due times of retries that this process has recorded. The dispatcher polls when one is due,
+ * instead of waiting for its next regular poll.
  *
- * Guarantees: nothing depends on it; a retry whose time is not known here is found by a poll.
- * Mutable; every method is one synchronous step.
+ * Times are those of the monotonic clock, in milliseconds. Mutable; every method is synchronous. It
+ * only saves time: a regular poll finds every retry, also one whose time is not here.
  */
 import { retryTimesKnown } from "@millrace/core/domain/Limits"
 
-export class RetryTimer {
+export class RetryTimes {
   /** Latest first, so that the next one is at the end. */
   readonly #times: Array<number> = []
 
@@ -16,8 +16,8 @@ export class RetryTimer {
     return this.#times.at(-1) ?? Number.POSITIVE_INFINITY
   }
 
-  /** Remembers a due time. */
-  expect(at: number): void {
+  /** Adds a due time, unless `retryTimesKnown` are known already. */
+  add(at: number): void {
     if (this.#times.length >= retryTimesKnown) return
     let low = 0
     let high = this.#times.length
@@ -29,10 +29,10 @@ export class RetryTimer {
     this.#times.splice(low, 0, at)
   }
 
-  /** Forgets the times that have come; true if there was one. */
-  ring(now: number): boolean {
+  /** Removes all times up to `elapsed`; true if it removed any. */
+  removeDue(elapsed: number): boolean {
     const before = this.#times.length
-    while (this.next <= now) this.#times.pop()
+    while (this.next <= elapsed) this.#times.pop()
     return this.#times.length < before
   }
 }
