@@ -73,10 +73,10 @@ const writerOf = (ast: SchemaAST.AST, copy: Write): Write => {
       return propertySignatures.length === 0 && index.type._tag === "Any" ? copy : encoded()
     }
     case "Arrays": {
-      const [item] = ast.rest
-      if (item === undefined || ast.elements.length > 0) return encoded()
-      const write = writerOf(item, copy)
-      return (value) => (value as ReadonlyArray<unknown>).map(write)
+      const [element] = ast.rest
+      if (element === undefined || ast.elements.length > 0) return encoded()
+      const write = writerOf(element, copy)
+      return (value) => (value as ReadonlyArray<unknown>).map((item) => write(item))
     }
     case "Union": {
       const [member, ...more] = ast.types.filter(({ _tag }) => _tag !== "Null")
