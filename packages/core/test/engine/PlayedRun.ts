@@ -25,7 +25,7 @@ import type { StartedRun } from "@millrace/core/ports/RunStore"
 import { Result } from "effect"
 import type { RunState } from "../../src/engine/internal/RunState.ts"
 import { recordOf, resume } from "../../src/engine/internal/RunState.ts"
-import type { Signal, Step, StepOptions } from "../../src/engine/internal/Step.ts"
+import type { StepEvent, Step, StepOptions } from "../../src/engine/internal/Step.ts"
 import { decideStep } from "../../src/engine/internal/Step.ts"
 import { edges, node, type } from "../graph/Fixture.ts"
 
@@ -110,12 +110,12 @@ export const message = (number: number, name: string, at = 0): Message => ({
   at,
 })
 
-export const received = (...messages: ReadonlyArray<Message>): Signal => ({
+export const received = (...messages: ReadonlyArray<Message>): StepEvent => ({
   _tag: "Received",
   messages,
 })
 
-export const expired: Signal = { _tag: "Expired" }
+export const expired: StepEvent = { _tag: "Expired" }
 
 const going: StepOptions = { isDraining: () => false, parkAfterMillis: second }
 
@@ -134,13 +134,17 @@ export class PlayedRun {
   }
 
   /** Decides a step. */
-  step(now: number, signals: ReadonlyArray<Signal> = [], options: Partial<StepOptions> = {}): Step {
-    return decideStep(this.state, signals, now, { ...going, ...options })
+  step(
+    now: number,
+    events: ReadonlyArray<StepEvent> = [],
+    options: Partial<StepOptions> = {},
+  ): Step {
+    return decideStep(this.state, events, now, { ...going, ...options })
   }
 
   /** Decides a step of a process that is about to stop. */
-  drain(now: number, ...signals: ReadonlyArray<Signal>): Step {
-    return this.step(now, signals, { isDraining: () => true })
+  drain(now: number, ...events: ReadonlyArray<StepEvent>): Step {
+    return this.step(now, events, { isDraining: () => true })
   }
 
   /** The run as the next owner finds it. */
@@ -172,7 +176,7 @@ export class PlayedRun {
     return this.state.rows.get(this.ordinal(id))
   }
 
-  completes(id: string, at: number, output: JsonObject = passed, said: Said = {}): Signal {
+  completes(id: string, at: number, output: JsonObject = passed, said: Said = {}): StepEvent {
     return { _tag: "Completed", ...this.#ended(id, at, said), output }
   }
 
@@ -180,7 +184,7 @@ export class PlayedRun {
     id: string,
     at: number,
     said: Said & { readonly retryable?: boolean; readonly retryAfterMillis?: number } = {},
-  ): Signal {
+  ): StepEvent {
     const { retryAfterMillis, retryable = true, ...ended } = said
     const error = `${id} is broken`
     return { _tag: "Failed", ...this.#ended(id, at, ended), error, retryable, retryAfterMillis }
@@ -191,11 +195,11 @@ export class PlayedRun {
     at: number,
     wait: Wait,
     { starts = [], ...said }: Said & { readonly starts?: ReadonlyArray<StartedRun> } = {},
-  ): Signal {
+  ): StepEvent {
     return { _tag: "Suspended", ...this.#ended(id, at, said), wait, state: { of: id }, starts }
   }
 
-  due(id: string): Signal {
+  due(id: string): StepEvent {
     return { _tag: "Due", index: this.ordinal(id) }
   }
 

@@ -22,7 +22,7 @@ import { commitStep, readInbox } from "./Commit.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Environment, RunState } from "./RunState.ts"
 import { heldBy, reachedBy, resume } from "./RunState.ts"
-import type { Signal, Step, StepOptions } from "./Step.ts"
+import type { StepEvent, Step, StepOptions } from "./Step.ts"
 import { decideStep } from "./Step.ts"
 
 /** A run that has nothing to do for longer than this is parked until it is due. */
@@ -41,10 +41,10 @@ const refused = (record: RunRecord, error: string, { now }: Environment): Prepar
 })
 
 /**
- * The signals that a new owner handles first: attempts with an unknown outcome, waits that are
+ * The events that a new owner handles first: attempts with an unknown outcome, waits that are
  * over, and a deadline that has passed.
  */
-const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
+const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<StepEvent> => {
   const lost = [...progress.running.values()].map(({ attempt, index }): AttemptOutcome => ({
     _tag: "Failed",
     index,
@@ -59,7 +59,7 @@ const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Sign
   const reached = reachedBy(progress.run, now)
   const due = [...progress.waiting.values()]
     .filter((wait) => wait.due <= reached)
-    .map(({ ordinal }): Signal => ({ _tag: "Due", index: ordinal }))
+    .map(({ ordinal }): StepEvent => ({ _tag: "Due", index: ordinal }))
   const expired = progress.deadline !== undefined && progress.deadline <= reached
   return [...lost, ...due, ...(expired ? [{ _tag: "Expired" as const }] : [])]
 }
@@ -110,9 +110,9 @@ export const prepare = (
     return refused(record, `The run cannot be executed: ${problems}`, environment)
   }
   const progress = resume(record, graph.success, environment, messages)
-  const signals = inherited(progress, environment)
+  const events = inherited(progress, environment)
   const options = { isDraining, parkAfterMillis }
-  const first = decideStep(progress, signals, environment.now, options)
+  const first = decideStep(progress, events, environment.now, options)
   return { progress, first: isLater ? reserving(record, first, environment) : first }
 }
 

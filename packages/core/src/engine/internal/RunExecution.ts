@@ -32,7 +32,7 @@ import { RunSecrets } from "./RunSecrets.ts"
 import type { Environment, RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
 import { RunValues } from "./RunValues.ts"
-import type { Signal, Step } from "./Step.ts"
+import type { StepEvent, Step } from "./Step.ts"
 
 /** What the executions of a process share. */
 export interface Shared {
@@ -94,9 +94,9 @@ export class RunExecution {
   readonly #waits = new Map<number, Wait>()
   /** The timer of the end of the run. */
   #deadline: Fiber.Fiber<unknown> | undefined
-  #signals: Array<Signal> = []
-  /** The signals of the step that is being stored. */
-  #taken: ReadonlyArray<Signal> = []
+  #events: Array<StepEvent> = []
+  /** The events of the step that is being stored. */
+  #taken: ReadonlyArray<StepEvent> = []
   /** By how much the clock was ahead of the monotonic clock when the timers were set. */
   #offset: number | undefined
   /** True once closed. A handler may cancel its own run while `begin` calls it. */
@@ -125,8 +125,8 @@ export class RunExecution {
   }
 
   /** True if something has happened since the last call of {@link take}. */
-  get hasSignals(): boolean {
-    return this.#signals.length > 0
+  get hasEvents(): boolean {
+    return this.#events.length > 0
   }
 
   /** Messages with higher numbers are new to the run; `undefined` unless it waits for messages. */
@@ -147,11 +147,9 @@ export class RunExecution {
   }
 
   /** What has happened since the last call, without timers of waits that a message has ended. */
-  take(): ReadonlyArray<Signal> {
-    this.#taken = this.#signals.filter(
-      (signal) => signal._tag !== "Due" || this.#endWait(signal.index),
-    )
-    this.#signals = []
+  take(): ReadonlyArray<StepEvent> {
+    this.#taken = this.#events.filter((event) => event._tag !== "Due" || this.#endWait(event.index))
+    this.#events = []
     return this.#taken
   }
 
@@ -162,9 +160,9 @@ export class RunExecution {
 
   /** Starts and interrupts what a step has decided. To be called once the step is stored. */
   begin({ started, stopped }: Step): void {
-    for (const signal of this.#taken) {
-      if ("attempt" in signal && this.#running.get(signal.index)?.isOver === true) {
-        this.#running.delete(signal.index)
+    for (const event of this.#taken) {
+      if ("attempt" in event && this.#running.get(event.index)?.isOver === true) {
+        this.#running.delete(event.index)
       }
     }
     this.#taken = []
@@ -201,8 +199,8 @@ export class RunExecution {
     if (this.progress.run.dueAt === null) this.#values?.close()
   }
 
-  #tell(signal: Signal): void {
-    this.#signals.push(signal)
+  #tell(event: StepEvent): void {
+    this.#events.push(event)
     this.#wake()
   }
 

@@ -299,13 +299,13 @@ export class RunScheduler {
     live.isInLine = false
     const { execution } = live
     if (execution === undefined || live.isOver) return
-    const signals = execution.take()
-    if (signals.length === 0 && !live.isDue) return
+    const events = execution.take()
+    if (events.length === 0 && !live.isDue) return
     live.isDue = false
     const now = this.#now()
     const { compute, progress } = execution
     const options = { isDraining: this.#drains, parkAfterMillis, compute }
-    const decided = decideStep(progress, signals, now, options)
+    const decided = decideStep(progress, events, now, options)
     const commit = commitStep(this.#store, clearing(decided, this.handlers))
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))
   }
@@ -323,7 +323,7 @@ export class RunScheduler {
       return this.#leave(live, execution)
     }
     execution.begin(step)
-    if (!live.isDue && !execution.hasSignals) return
+    if (!live.isDue && !execution.hasEvents) return
     this.#wake(live)
     this.#pass()
   }

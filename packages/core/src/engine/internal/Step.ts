@@ -38,7 +38,7 @@ import { bind, deliver, endWaits, firstEndedBy, take } from "./Waits.ts"
  * What can move a run: an attempt ended, a node has waited until its time, messages came, or the
  * run's time is up.
  */
-export type Signal =
+export type StepEvent =
   | AttemptOutcome
   | { readonly _tag: "Received"; readonly messages: ReadonlyArray<Message> }
   | { readonly _tag: "Due"; readonly index: number }
@@ -380,7 +380,7 @@ const conclude = (
 /** Takes the next step. */
 export const decideStep = (
   progress: RunState,
-  signals: ReadonlyArray<Signal>,
+  events: ReadonlyArray<StepEvent>,
   at: Timestamp,
   options: StepOptions,
 ): Step => {
@@ -388,13 +388,13 @@ export const decideStep = (
   forgetReturned(progress)
   if (progress.run.status === "QUEUED") change.begin()
   let expired = false
-  for (const signal of signals) {
-    if (signal._tag === "Expired") expired = true
-    else if (signal._tag === "Received") receive(progress, signal.messages)
-    else if (signal._tag !== "Due") applyOutcome(progress, change, signal)
+  for (const event of events) {
+    if (event._tag === "Expired") expired = true
+    else if (event._tag === "Received") receive(progress, event.messages)
+    else if (event._tag !== "Due") applyOutcome(progress, change, event)
   }
   release(progress, change, at)
-  const due = signals.flatMap((signal) => (signal._tag === "Due" ? signal.index : []))
+  const due = events.flatMap((event) => (event._tag === "Due" ? event.index : []))
   const missed = endWaits(progress, change, due, at)
   const timedOut = expired && !progress.frontier.finished
   const canceled = isCanceledByParent(progress)
