@@ -10,32 +10,24 @@ import type { Clock } from "effect"
 import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
-import { problemOfCorrelation } from "../../domain/WorkflowSignal.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
-import { frozenCopy } from "../../domain/Json.ts"
 import type { Limits } from "../../domain/Limits.ts"
-import { childrenAtOnce, stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
-import { quoted } from "../../domain/Quote.ts"
-import type { CalledWorkflows, LogLine, PinnedOutputs, Run } from "../../domain/Run.ts"
-import type { Message, Wait } from "../../domain/Message.ts"
-import { childMessage, problemOfName } from "../../domain/Message.ts"
+import type { LogLine, PinnedOutputs } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import type { GraphNode } from "../../graph/Graph.ts"
 import type { BodyRequest, ChildRun } from "../CurrentNode.ts"
 import { CurrentNode, isNodeError, NodeError, Suspension } from "../CurrentNode.ts"
 import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
-import type { Executable } from "../NodeTypes.ts"
-import type { Evaluator } from "../../ports/Evaluator.ts"
 import { copyOutput, checkOutput, problemOfSize, without } from "./Output.ts"
 import type { OutputCopy } from "./Output.ts"
-import { linkOf, type ApprovalLinks } from "./ApprovalTokens.ts"
-import type { BodyRun, ChildSource, Loop } from "./ChildSource.ts"
+import type { AttemptRequest } from "./AttemptRequest.ts"
+import type { ServingAttempt } from "./AttemptNode.ts"
+import { AttemptNode } from "./AttemptNode.ts"
+import type { BodyRun } from "./ChildSource.ts"
 import { queuedOf } from "./ChildSource.ts"
 import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
-import type { Ready } from "./RunState.ts"
 import type { RunValues } from "./RunValues.ts"
 import { mostBytesPerCharacter } from "./RunValues.ts"
 import { Turn } from "./Turn.ts"
@@ -72,40 +64,6 @@ export type AttemptOutcome =
   | CompletedAttempt
   | (Ended & Pick<Suspension, "wait" | "state" | "starts"> & { readonly _tag: "Suspended" })
   | FailedAttempt
-
-/** What an attempt needs to know. */
-export interface AttemptRequest {
-  readonly run: Run
-  readonly node: GraphNode
-  readonly executable: Executable<unknown>
-  readonly attempt: number
-  readonly inputs: JsonObject
-  readonly given: Ready["given"]
-  readonly evaluator: Evaluator
-  readonly children: ChildSource
-  /** The body of the node, if it is a loop with one, and what that uses of other nodes. */
-  readonly loop: Loop | undefined
-  /** Computes a run of that body, if it ends at once. */
-  readonly computeBody: (child: BodyRun) => ChildRun | undefined
-  /** The workflows that the run's graph calls. */
-  readonly workflows: CalledWorkflows | undefined
-  /** How the node comes by links for people; `undefined` if nobody makes any. */
-  readonly links: ApprovalLinks | undefined
-  /** The secrets of the run; `undefined` if its graph names none. */
-  readonly secrets: RunSecrets | undefined
-  /** The large values of the run; `undefined` if they are kept nowhere. */
-  readonly values: RunValues | undefined
-  /** What the attempt left behind when it suspended itself. */
-  readonly state: Json | undefined
-  /** The message that ended its wait. */
-  readonly message: Message | undefined
-  /** Its children of whose ends it has not heard. */
-  readonly openChildren: number
-  /** What earlier attempts of the node have logged. */
-  readonly earlier: ReadonlyArray<LogLine> | null
-  readonly limits: Limits
-  readonly watched: CurrentNode["Service"]["watched"]
-}
 
 /** Why an attempt failed, as its node run and its policy need to know. */
 type Failure = Pick<FailedAttempt, "error" | "retryable" | "retryAfterMillis">
@@ -160,46 +118,6 @@ const added = (before: MicroCredits | null, credits: number): MicroCredits => {
   throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
 }
 
-const problemOfWait = (wait: Wait): string | undefined => {
-  const { correlation, filter, for: name, together, until } = wait
-  const { length } = filter === undefined ? "" : JSON.stringify(filter)
-  if (length > stateLength)
-    return `its filter has ${length} characters; the limit is ${stateLength}`
-  const problem = correlation === undefined ? undefined : problemOfCorrelation(correlation)
-  if (problem !== undefined) return problem
-  if (until !== undefined && !Number.isFinite(until)) return `${until} is no time`
-  if (together === true && name !== childMessage) return "only ends of children come together"
-  if (name !== undefined) return problemOfName(name)
-  return until === undefined ? "it waits for nothing: it needs until, for, or both" : undefined
-}
-
-/** The state as it is kept: a frozen copy; or why it cannot be kept. */
-const stateOf = (state: Json): Result.Result<Json, string> =>
-  Result.flatMap(frozenCopy(state), ({ value }) => {
-    const { length } = JSON.stringify(value)
-    return length <= stateLength
-      ? Result.succeed(value)
-      : Result.fail(`its state has ${length} characters; the limit is ${stateLength}`)
-  })
-
-const problemOfStarts = (wait: Wait, starts: ReadonlyArray<ChildRun>): string | undefined => {
-  const { length } = starts.filter(({ run }) => run.finishedAt === null)
-  if (length > childrenAtOnce) return `it starts ${length} runs; the limit is ${childrenAtOnce}`
-  const isHeard = length === 0 || wait.for === childMessage
-  return isHeard ? undefined : `it starts runs and does not wait for ${quoted(childMessage)}`
-}
-
-/** Leaves a handler until later. */
-const suspend: CurrentNode["Service"]["suspend"] = (wait, state, starts = []) => {
-  const problem = problemOfWait(wait) ?? problemOfStarts(wait, starts)
-  const kept = problem === undefined ? stateOf(state) : Result.fail(problem)
-  if (Result.isFailure(kept)) {
-    return Effect.die(new Error(`cannot be suspended: ${kept.failure}`))
-  }
-  const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
-  return Effect.die(new Suspension({ ...wait, until }, kept.success, starts))
-}
-
 /** A child of an attempt without secrets in what it is given. */
 const maskedStart = <A extends Pick<ChildRun, "run" | "nodeRuns">>(
   child: A,
@@ -239,23 +157,25 @@ const noInputs = ({ error: message, isRetryable: retryable }: NoInputs) =>
   Exit.fail(new NodeError({ message, retryable }))
 
 /** One attempt of a node. Mutable. */
-export class Attempt {
-  readonly number: number
-  readonly #request: AttemptRequest
-  readonly #now: () => Timestamp
-  readonly #log: NodeLog
-  readonly #current: CurrentNode["Service"]
-  readonly #turn: Turn
+export class Attempt implements ServingAttempt {
+  readonly request: AttemptRequest
+  readonly #clock: Clock.Clock
+  readonly #current = new AttemptNode(this)
+  /** None before the first line. */
+  #log: NodeLog | undefined
+  /** None before the first item of a loop. */
+  #turn: Turn | undefined
   #charged: MicroCredits | null = null
   #given: Given | undefined
+  #isOver = false
 
   constructor(request: AttemptRequest, clock: Clock.Clock) {
-    this.number = request.attempt
-    this.#request = request
-    this.#now = () => clock.currentTimeMillisUnsafe()
-    this.#log = new NodeLog(request, this.#now)
-    this.#turn = new Turn(request.limits, this.#now)
-    this.#current = this.#currentOf(request)
+    this.request = request
+    this.#clock = clock
+  }
+
+  get number(): number {
+    return this.request.attempt
   }
 
   /** What the handler has charged so far. */
@@ -268,9 +188,9 @@ export class Attempt {
    * how it has ended where it needed nothing of that.
    */
   call(): Effect.Effect<JsonObject, unknown, unknown> {
-    const { given, inputs } = this.#request
+    const { given, inputs } = this.request
     if (given === undefined) return this.#knowing(inputs)
-    const { values } = this.#request
+    const { values } = this.request
     if (!("missing" in given)) return this.#compute(given)
     if (values === undefined)
       return noInputs({ error: "the store keeps no large values", isRetryable: false })
@@ -282,7 +202,7 @@ export class Attempt {
   /** Calls the handler with what expressions give. */
   #compute(given: Given | Scripts): Effect.Effect<JsonObject, unknown, unknown> {
     if (!("calls" in given)) return this.#take(given)
-    const { evaluator, run } = this.#request
+    const { evaluator, run } = this.request
     const { calls: scripts, finish } = given
     const { accountId: account, definitionId } = run
     return Effect.flatMap(evaluator.evaluate({ account, definitionId, scripts }), (answers) =>
@@ -292,7 +212,7 @@ export class Attempt {
 
   /** Calls the handler with what expressions gave. */
   #take(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
-    const { node, values } = this.#request
+    const { node, values } = this.request
     this.#given = given
     if (Result.isFailure(given.inputs)) return noInputs(given.inputs.failure)
     if (values === undefined) return this.#reveal(given)
@@ -310,7 +230,7 @@ export class Attempt {
   /** Calls the handler with its secrets. */
   #reveal(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
     if (Result.isFailure(given.inputs)) return noInputs(given.inputs.failure)
-    const { secrets } = this.#request
+    const { secrets } = this.request
     if (given.secrets === undefined || secrets === undefined) {
       return this.#knowing(given.inputs.success)
     }
@@ -328,7 +248,7 @@ export class Attempt {
    * node of the run was given, so they have to be known before it is called.
    */
   #knowing(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
-    const { node, secrets } = this.#request
+    const { node, secrets } = this.request
     if (secrets === undefined || secrets.isOpen || node.type.effects === "none") {
       return this.#handle(inputs)
     }
@@ -340,7 +260,7 @@ export class Attempt {
 
   /** Calls the handler with the large values themselves. */
   #handle(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
-    const { values } = this.#request
+    const { values } = this.request
     if (values?.hasAny !== true) return this.#run(inputs)
     const known = values.known(inputs)
     if (known !== undefined) return this.#run(known)
@@ -348,7 +268,7 @@ export class Attempt {
   }
 
   #run(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
-    const { executable, node } = this.#request
+    const { executable, node } = this.request
     try {
       return executable.run(inputs, node.settings, this.#current)
     } catch (error) {
@@ -361,52 +281,30 @@ export class Attempt {
     return Context.add(outer, CurrentNode, this.#current)
   }
 
-  #currentOf(request: AttemptRequest) {
-    const { attempt, children, links, message, node, openChildren } = request
-    const { run, secrets, state, watched } = request
-    const turn = this.#turn
-    return CurrentNode.of({
-      get isTurnOver() {
-        return turn.isOver
-      },
-      get confined() {
-        return secrets?.confined ?? []
-      },
-      accountId: run.accountId,
-      workflowId: run.workflowId,
-      runId: run.id,
-      nodeId: node.id,
-      nodeType: node.type.key,
-      mode: node.settings.mode ?? node.type.modes[0] ?? "",
-      attempt,
-      idempotencyKey: `${run.id}:${node.id}`,
-      values: run.values,
-      resumed: state,
-      message,
-      openChildren,
-      suspend,
-      prepareChild: (child) =>
-        "body" in child
-          ? this.#startBody(child)
-          : children.prepare(run, node.id, child, request.workflows),
-      hasBody: this.#request.loop !== undefined,
-      children: (after) => children.listed(run, node.id, after),
-      outputOfChild: children.outputOf,
-      approvalLink: (approver) => linkOf(links, run, node.id, approver),
-      watched,
-      charge: (credits) =>
-        Effect.sync(() => {
-          this.#charged = added(this.#charged, credits)
-        }),
-      log: (level, text, data) => this.#log.add(level, text, data),
-    })
+  get isTurnOver(): boolean {
+    return this.#turn?.isOver ?? false
+  }
+
+  charge(credits: number): void {
+    this.#charged = added(this.#charged, credits)
+  }
+
+  log(level: LogLine["level"], message: string, data?: Json): void {
+    if (this.#isOver) return
+    this.#log ??= new NodeLog(this.request, () => this.#now())
+    this.#log.add(level, message, data)
+  }
+
+  #now(): Timestamp {
+    return this.#clock.currentTimeMillisUnsafe()
   }
 
   /** Prepares a run of the body, and computes it if it ends at once. */
-  #startBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
-    const { computeBody, secrets } = this.#request
+  startBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
+    const { computeBody, limits, secrets } = this.request
     return Effect.map(this.#prepareBody(request), (prepared) => {
       const child = secrets === undefined ? prepared : maskedStart(prepared, secrets)
+      this.#turn ??= new Turn(limits, () => this.#now())
       this.#turn.begin()
       const computed = computeBody(child)
       if (computed === undefined) return queuedOf(child)
@@ -417,8 +315,8 @@ export class Attempt {
 
   /** What is given to a run of the body is read once, and whole. */
   #prepareBody(request: BodyRequest): Effect.Effect<BodyRun, NodeError> {
-    const { children, loop, run, values } = this.#request
-    const sofar = { ...run, childCredits: run.childCredits + this.#turn.credits }
+    const { children, loop, run, values } = this.request
+    const sofar = { ...run, childCredits: run.childCredits + (this.#turn?.credits ?? 0) }
     if (loop === undefined) {
       return Effect.fail(new NodeError({ message: "it has no body", retryable: false }))
     }
@@ -430,7 +328,7 @@ export class Attempt {
 
   /** What the handler's end means: at once, or once its large values are stored. */
   end(exit: Exit.Exit<JsonObject, unknown>): AttemptOutcome | Effect.Effect<AttemptOutcome> {
-    const { limits, node, values } = this.#request
+    const { limits, node, values } = this.request
     const ended = this.#ended()
     if (values !== undefined && Exit.isSuccess(exit)) {
       const copied = copyOutput(node.ports, exit.value, values)
@@ -442,7 +340,7 @@ export class Attempt {
   }
 
   #mask(outcome: AttemptOutcome): AttemptOutcome {
-    const { secrets } = this.#request
+    const { secrets } = this.request
     return secrets === undefined ? outcome : masked(outcome, secrets)
   }
 
@@ -451,7 +349,7 @@ export class Attempt {
     ended: Ended,
     values: RunValues,
   ): AttemptOutcome | Effect.Effect<AttemptOutcome> {
-    const { limits, secrets } = this.#request
+    const { limits, secrets } = this.request
     const output = secrets === undefined ? bare : secrets.json(bare)
     const completed: CompletedAttempt = { _tag: "Completed", ...ended, output }
     if (size * mostBytesPerCharacter <= limits.largeValueBytes) return completed
@@ -481,8 +379,9 @@ export class Attempt {
   }
 
   #ended(): Ended {
-    const { attempt, node } = this.#request
-    const logs = this.#log.close()
+    const { attempt, earlier, node } = this.request
+    const logs = this.#log === undefined ? earlier : this.#log.close()
+    this.#isOver = true
     const ended = { index: node.index, attempt, logs, charged: this.#charged, at: this.#now() }
     return this.#given === undefined ? ended : { ...ended, given: this.#given }
   }

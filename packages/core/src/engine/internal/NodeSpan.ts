@@ -12,7 +12,7 @@ import type { JsonObject } from "../../domain/Json.ts"
 import { Suspension } from "../CurrentNode.ts"
 import { traceOf } from "../RunTrace.ts"
 import { monotonicMillis } from "../StoreClock.ts"
-import type { AttemptRequest } from "./Attempt.ts"
+import type { AttemptRequest } from "./AttemptRequest.ts"
 import type { AttemptOutcome } from "./NodeMetrics.ts"
 import { count } from "./NodeMetrics.ts"
 
