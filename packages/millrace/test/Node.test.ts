@@ -94,6 +94,26 @@ describe("defineNode", () => {
     expect(seen?.signal.aborted).toBe(false)
   })
 
+  it("has all of its context in a copy of it", async () => {
+    const copies: Array<NodeContext<{}, "">> = []
+    const copying = defineNode({
+      type: "copying",
+      inputs: {},
+      outputs: {},
+      run: (context) => {
+        copies.push({ ...context })
+        const { credits, log } = context
+        log.info("copied")
+        credits.add(3)
+      },
+    })
+    const { actualCredits, id, node } = await runOne(copying)
+    expect(copies[0]).toMatchObject({ runId: id, nodeId: "node", attempt: 1, mode: "", inputs: {} })
+    expect(copies[0]?.signal.aborted).toBe(false)
+    expect(node.logs).toMatchObject([{ level: "info", message: "copied" }])
+    expect(actualCredits).toBe(3)
+  })
+
   it("keeps what the handler logs with its node", async () => {
     const chatty = defineNode({
       type: "chatty",

@@ -273,6 +273,21 @@ interface HowStored {
   readonly isWithin: boolean
 }
 
+/** Stores a run with its first step, owned by this process, and executes it. */
+const begin = Effect.fnUntraced(function* <E>(
+  { runner }: Services,
+  { definition, nodeRuns, run }: RunRecord,
+  graph: Plan["graph"],
+  insert: (commit: RunCommit) => Effect.Effect<void, E>,
+) {
+  const owned = { ...run, owner: runner.id, fence: 1 }
+  const environment = { ...(yield* environmentOf), now: run.createdAt }
+  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, environment)
+  yield* insert(prepared.first.commit)
+  yield* runner.launch(owned, prepared)
+  return prepared.first.commit.run
+})
+
 /**
  * Plans a start of this workflow and stores its run: with its first step, owned by this process,
  * where there is room; else, and in a transaction of the caller, for whoever has room. Stale where
@@ -314,8 +329,8 @@ const startOf = Effect.fnUntraced(function* (
     const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
     const conditions = { idempotencyKey, isCurrent, claimFence: asked.claimFence }
     const expected = { _tag: "New" as const, definition, ...conditions }
-    const stored = runs.commit({ ...commit, nodeRuns, expected })
-    return Effect.map(stored, () => notifier.tell(commit.run))
+    const told = Effect.sync(() => notifier.tell(commit.run))
+    return Effect.andThen(runs.commit({ ...commit, nodeRuns, expected }), told)
   }
 
   if (isWithin || waitsToStart(run) || !runner.takeSlot(account)) {
@@ -326,16 +341,8 @@ const startOf = Effect.fnUntraced(function* (
     yield* isWithin ? transactions.stored(workflow, shared) : runner.look
     return commit.run
   }
-  const begin = Effect.gen(function* () {
-    const owned = { ...run, owner: runner.id, fence: 1 }
-    const environment = { ...(yield* environmentOf), now: run.createdAt }
-    const prepared = prepare({ run: owned, definition, nodeRuns: pinned }, graph, environment)
-    yield* insert(prepared.first.commit)
-    yield* runner.launch(owned, prepared)
-    return prepared.first.commit.run
-  })
   return yield* Effect.ensuring(
-    begin,
+    begin(services, { run, definition, nodeRuns: pinned }, graph, insert),
     Effect.sync(() => runner.giveSlot(account)),
   )
 })

@@ -133,6 +133,31 @@ describe("a handler", () => {
       assert.match(byNode(back)["n"]?.error ?? "", /^charged -1 credits; a charge is/)
     }).pipe(Effect.provide(engine([...types, charging]))),
   )
+
+  it.effect("may take what it needs off its node", () =>
+    Effect.gen(function* () {
+      const taking = define({
+        key: "taking",
+        inputs: {},
+        outputs: { output: Json },
+        run: () =>
+          Effect.gen(function* () {
+            const { charge, log, runId } = yield* CurrentNode
+            log("info", "taken")
+            yield* charge(2)
+            return { output: runId }
+          }),
+      })
+      const record = yield* run([node("n", "taking")]).pipe(Effect.provide(engine([taking])))
+      const { logs, output } = byNode(record)["n"]!
+      assert.deepStrictEqual(output, { output: record.run.id })
+      assert.deepStrictEqual(
+        logs?.map(({ message }) => message),
+        ["taken"],
+      )
+      assert.strictEqual(record.run.actualCredits, 2_000_000)
+    }),
+  )
 })
 
 /** Ends in an odd way. */

@@ -290,6 +290,32 @@ export const planSingle = (
     return { definition, graph: compiled, values, ...estimated, inputOverrides, pinnedOutputs }
   })
 
+/** Outside of {@link plan}, because V8 makes a hidden class for each generator that is a closure. */
+function* planning(workflow: Workflow, overlay: Overlay, runId: RunId, options: PlanOptions) {
+  const { edges, nodes } = yield* laidOver(workflow, overlay, options)
+  const priceList = pricesFor(options, nodes)
+  const { called, graphs } = options
+  const id = definitionIdOf(workflow, overlay, runId, priceList, options)
+  const drawn = { id, nodes, edges, settings: frozenSettings(workflow, priceList, called) }
+  const compiled = graphs.compile(drawn, overlay.inputOverrides)
+  const graph = yield* compiled
+  const { pinnedOutputs: given = noPins } = overlay
+  const problems = [...graph.mismatches, ...problemsOfPinned(graph.nodes, given)]
+  if (problems.length > 0) return yield* Result.fail(problems)
+  const pinnedOutputs = { ...overlay.takenOver, ...given }
+  const values = yield* valuesOf(graph, overlay)
+  const estimated = yield* estimateOf(graph, drawn.settings.prices, pinnedOutputs)
+  return {
+    // Frozen in the order of the run, so that a node's place in it is its ordinal.
+    definition: { ...drawn, nodes: frozenNodes(graph) },
+    graph: compiled,
+    values,
+    ...estimated,
+    inputOverrides: overlay.inputOverrides,
+    pinnedOutputs: freeze(pinnedOutputs),
+  }
+}
+
 /** Puts a start together, or names everything that stands against it. */
 export const plan = (
   workflow: Workflow,
@@ -297,27 +323,4 @@ export const plan = (
   runId: RunId,
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
-  Result.gen(function* () {
-    const { edges, nodes } = yield* laidOver(workflow, overlay, options)
-    const priceList = pricesFor(options, nodes)
-    const { called, graphs } = options
-    const id = definitionIdOf(workflow, overlay, runId, priceList, options)
-    const drawn = { id, nodes, edges, settings: frozenSettings(workflow, priceList, called) }
-    const compiled = graphs.compile(drawn, overlay.inputOverrides)
-    const graph = yield* compiled
-    const { pinnedOutputs: given = noPins } = overlay
-    const problems = [...graph.mismatches, ...problemsOfPinned(graph.nodes, given)]
-    if (problems.length > 0) return yield* Result.fail(problems)
-    const pinnedOutputs = { ...overlay.takenOver, ...given }
-    const values = yield* valuesOf(graph, overlay)
-    const estimated = yield* estimateOf(graph, drawn.settings.prices, pinnedOutputs)
-    return {
-      // Frozen in the order of the run, so that a node's place in it is its ordinal.
-      definition: { ...drawn, nodes: frozenNodes(graph) },
-      graph: compiled,
-      values,
-      ...estimated,
-      inputOverrides: overlay.inputOverrides,
-      pinnedOutputs: freeze(pinnedOutputs),
-    }
-  })
+  Result.gen(() => planning(workflow, overlay, runId, options))
