@@ -291,7 +291,12 @@ export const planSingle = (
   })
 
 /** Outside of {@link plan}, because V8 makes a hidden class for each generator that is a closure. */
-function* planning(workflow: Workflow, overlay: Overlay, runId: RunId, options: PlanOptions) {
+function* planning(
+  workflow: Workflow,
+  overlay: Overlay,
+  runId: RunId,
+  options: PlanOptions,
+): Generator<Result.Result<unknown, ReadonlyArray<Problem>>, Plan, never> {
   const { edges, nodes } = yield* laidOver(workflow, overlay, options)
   const priceList = pricesFor(options, nodes)
   const { called, graphs } = options
