@@ -290,7 +290,7 @@ export const planSingle = (
     return { definition, graph: compiled, values, ...estimated, inputOverrides, pinnedOutputs }
   })
 
-/** Outside of {@link plan}, because V8 makes a hidden class for each generator that is a closure. */
+/** Outside of {@link plan}: V8 makes a hidden class for each generator that is a closure. */
 function* planning(
   workflow: Workflow,
   overlay: Overlay,
