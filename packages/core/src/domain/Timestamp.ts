@@ -41,8 +41,17 @@ const parse = (text: string) => {
     : Effect.succeed(millis)
 }
 
+/** The last time that was written: nodes of a run often begin and end in one millisecond. */
+const last = { millis: Number.NaN, text: "" }
+
 /** ISO 8601 text, UTC, with milliseconds: `2026-01-31T09:30:00.000Z`. */
-export const format = (millis: Timestamp): string => new Date(millis).toISOString()
+export const format = (millis: Timestamp): string => {
+  if (millis !== last.millis) {
+    last.text = new Date(millis).toISOString()
+    last.millis = millis
+  }
+  return last.text
+}
 
 /** The codec between {@link Timestamp} and its text. */
 export const Timestamp: Schema.Codec<number, string> = Schema.String.annotate({
