@@ -16,17 +16,20 @@
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
 // 11. Children, items of a loop, signals and schedules, beside the bare statements.
+// 12. This version beside an earlier one; only by name.
 //
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
-// `expressions`, `depth`, `start`, `engine` or `peers` runs one part. `engine` and `peers` take
+// `expressions`, `depth`, `start`, `engine`, `peers` or `earlier` runs one part. The last three take
 // `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
-// meanwhile), `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios
-// into `docs/explanation/performance.md`.
+// meanwhile) and `--only graphile-worker`, the beginning of a name. `engine` and `peers` take
+// `--write`, which puts ratios into `docs/explanation/performance.md`; `earlier` takes
+// `--commit HEAD~20`, the version to compare with; `HEAD~1` by default.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
 import * as Depth from "./Depth.ts"
 import * as Durable from "./Durable.ts"
+import * as Earlier from "./Earlier.ts"
 import * as Expressions from "./Expressions.ts"
 import * as Engine from "./Engine.ts"
 import * as Growth from "./Growth.ts"
@@ -151,6 +154,7 @@ const { positionals, values } = parseArgs({
     others: { type: "string", default: "0.3" },
     write: { type: "boolean", default: false },
     only: { type: "string", multiple: true },
+    commit: { type: "string", default: "HEAD~1" },
   },
 })
 const [wanted] = positionals
@@ -175,7 +179,8 @@ const results = {
   growth: await part("growth", () => Growth.measure()),
   expressions: await part("expressions", () => Expressions.measure(rounds)),
   engine: await part("engine", () => Engine.measure(rules)),
-  // Only by name, because it installs packages.
+  // Only by name, because these install packages.
   peers: wanted === "peers" ? await Peers.measure(rules) : undefined,
+  earlier: wanted === "earlier" ? await Earlier.measure(values.commit, rules) : undefined,
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")
