@@ -19,8 +19,8 @@
 // 12. This version beside an earlier one; only by name.
 //
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
-// `expressions`, `depth`, `start`, `engine`, `peers` or `earlier` runs one part. The last three take
-// `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
+// `expressions`, `depth`, `start`, `engine`, `peers` or `earlier` runs one part. The last three
+// take `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
 // meanwhile) and `--only graphile-worker`, the beginning of a name. `engine` and `peers` take
 // `--write`, which puts ratios into `docs/explanation/performance.md`; `earlier` takes
 // `--commit HEAD~20`, the version to compare with; `HEAD~1` by default.

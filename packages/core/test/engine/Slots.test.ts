@@ -147,7 +147,7 @@ describe("Slots", () => {
       AccountId,
     ]
     for (let n = 0; n < 3; n++) slots.take(a)
-    assert.strictEqual(slots.roomsFor(9).limit, 1)
+    assert.strictEqual(slots.boundsFor(9).limit, 1)
     slots.take(b)
     const of = (...accounts: ReadonlyArray<AccountId>) => accounts.map((id) => slots.hasRoomFor(id))
     assert.deepStrictEqual(of(a, b, c), [false, false, true])
@@ -155,15 +155,15 @@ describe("Slots", () => {
       [a, 0],
       [b, 0],
     ])
-    assert.deepStrictEqual(slots.roomsFor(9), { limit: 2, roomPerAccount: 1, rooms: none })
+    assert.deepStrictEqual(slots.boundsFor(9), { limit: 2, roomPerAccount: 1, rooms: none })
     slots.take(c)
     assert.deepStrictEqual(of(b, c, AccountId.make("acc_d")), [false, false, true])
-    assert.strictEqual(slots.roomsFor(9).limit, 1)
+    assert.strictEqual(slots.boundsFor(9).limit, 1)
     slots.give(a)
     slots.give(a)
     assert.deepStrictEqual(of(a, b, c), [true, true, true])
     // What a claim that is under way may take is not for starts, unless they have nothing.
-    const { limit } = slots.roomsFor(9)
+    const { limit } = slots.boundsFor(9)
     slots.claiming(limit)
     assert.isFalse(slots.takeForStart(a))
     assert.deepStrictEqual(of(a, b, c), [true, true, true])
@@ -177,8 +177,8 @@ describe("Slots", () => {
     const slots = new Slots({ runsAtOnce: 20, runsPerAccountPercent: 75, slotsKeptPercent: 10 })
     const account = AccountId.make("acc_a")
     slots.take(account)
-    const { limit } = slots.roomsFor(100, 0.5)
-    assert.deepStrictEqual([limit, slots.roomsFor(100).limit], [9, 17])
+    const { limit } = slots.boundsFor(100, 0.5)
+    assert.deepStrictEqual([limit, slots.boundsFor(100).limit], [9, 17])
     slots.claiming(limit)
     const taken = Array.from({ length: 12 }, () => slots.takeForStart(account))
     assert.strictEqual(taken.filter(Boolean).length, 8)
@@ -190,16 +190,16 @@ describe("Slots", () => {
     const [a, b] = [AccountId.make("acc_a"), AccountId.make("acc_b")]
     for (let n = 0; n < 4; n++) slots.take(a)
     slots.take(b)
-    assert.deepStrictEqual(slots.roomsFor(3), {
+    assert.deepStrictEqual(slots.boundsFor(3), {
       limit: 3,
       roomPerAccount: undefined,
       rooms: new Map([[a, 1]]),
     })
     assert.deepStrictEqual(
-      [slots.roomsFor(9).limit, slots.roomsFor(9).roomPerAccount],
+      [slots.boundsFor(9).limit, slots.boundsFor(9).roomPerAccount],
       [5, undefined],
     )
-    assert.deepStrictEqual(slots.roomsFor(5), {
+    assert.deepStrictEqual(slots.boundsFor(5), {
       limit: 5,
       roomPerAccount: undefined,
       rooms: new Map([
@@ -207,17 +207,17 @@ describe("Slots", () => {
         [b, 4],
       ]),
     })
-    assert.deepStrictEqual(slots.roomsFor(4).rooms, new Map([[a, 1]]))
+    assert.deepStrictEqual(slots.boundsFor(4).rooms, new Map([[a, 1]]))
     slots.take(a)
     assert.deepStrictEqual([slots.hasRoomFor(a), slots.hasRoomFor(b)], [false, true])
     // A run that this process owns must be executed, whether there is room or not.
     slots.take(a)
-    assert.deepStrictEqual(slots.roomsFor(1).rooms, new Map([[a, 0]]))
+    assert.deepStrictEqual(slots.boundsFor(1).rooms, new Map([[a, 0]]))
     slots.give(a)
     for (let n = 0; n < 5; n++) slots.give(a)
-    assert.deepStrictEqual(slots.roomsFor(4).rooms, new Map())
+    assert.deepStrictEqual(slots.boundsFor(4).rooms, new Map())
     assert.strictEqual(slots.free, 9)
-    assert.deepStrictEqual(slots.roomsFor(6), {
+    assert.deepStrictEqual(slots.boundsFor(6), {
       limit: 6,
       roomPerAccount: 5,
       rooms: new Map([[b, 4]]),

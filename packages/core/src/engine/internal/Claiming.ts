@@ -16,7 +16,7 @@ import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 import type { Caps } from "./Caps.ts"
-import type { Rooms } from "./Slots.ts"
+import type { ClaimBounds } from "./Slots.ts"
 import type { RunScheduler } from "./RunScheduler.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunnerOptions } from "../RunnerOptions.ts"
@@ -71,11 +71,11 @@ export interface Claiming {
 const idlePolls = 2
 
 /** True if there may be more runs than a claim with this room has taken. */
-const leavesMore = (claimed: ReadonlyArray<RunRecord>, rooms: Rooms): boolean => {
-  if (claimed.length === rooms.limit) return true
-  const left = new Map(rooms.rooms)
+const leavesMore = (claimed: ReadonlyArray<RunRecord>, bounds: ClaimBounds): boolean => {
+  if (claimed.length === bounds.limit) return true
+  const left = new Map(bounds.rooms)
   for (const { run } of claimed) {
-    const room = left.get(run.accountId) ?? rooms.roomPerAccount
+    const room = left.get(run.accountId) ?? bounds.roomPerAccount
     if (room !== undefined) left.set(run.accountId, room - 1)
   }
   return [...left.values()].some((room) => room <= 0)
@@ -99,23 +99,23 @@ const claims = (needs: Claiming) => {
   const claimPart = Effect.fnUntraced(
     function* (part: number) {
       const { given } = scheduler.slots
-      const rooms = scheduler.slots.roomsFor(options.claimLimit, part)
-      scheduler.slots.claiming(rooms.limit)
+      const bounds = scheduler.slots.boundsFor(options.claimLimit, part)
+      scheduler.slots.claiming(bounds.limit)
       const at = monotonicMillis(clock)
       const claimed = yield* store.claim({
         runner: id,
         leaseMillis: options.leaseMillis,
         except: refusals.at(at),
         after,
-        ...rooms,
+        ...bounds,
         ...caps.asked,
       })
       needs.renewed(at)
       for (const record of claimed) yield* take(record)
-      const isMore = leavesMore(claimed, rooms)
+      const isMore = leavesMore(claimed, bounds)
       scheduler.slots.want(isMore)
       if (isMore && scheduler.slots.given > given) needs.lookSoon()
-      return claimed.length === rooms.limit
+      return claimed.length === bounds.limit
     },
     Effect.ensuring(Effect.sync(() => scheduler.slots.claiming(0))),
   )

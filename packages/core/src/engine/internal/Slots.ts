@@ -16,7 +16,7 @@ import type { Limits } from "../../domain/Limits.ts"
 type Bounds = Pick<Limits, "runsAtOnce" | "runsPerAccountPercent" | "slotsKeptPercent">
 
 /** How many runs a claim may take in all, and how many queued ones of each account. */
-export interface Rooms {
+export interface ClaimBounds {
   readonly limit: number
   readonly roomPerAccount: number | undefined
   readonly rooms: ReadonlyMap<AccountId, number>
@@ -117,7 +117,7 @@ export class Slots {
    * What a claim may take: `most` runs, and this part of the slots that are not reserved. If only
    * reserved slots are free, it is one run of each account that has none here.
    */
-  roomsFor(most: number, part = 1): Rooms {
+  boundsFor(most: number, part = 1): ClaimBounds {
     const usual = this.free - this.#reserved
     const rooms = new Map<AccountId, number>()
     if (usual <= 0) {
