@@ -2,7 +2,7 @@
 //
 // The earlier one is checked out and installed into a folder of its own, and its own contestants
 // take part. So it is measured as it was, with its own dependencies.
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,11 +26,19 @@ const entries: ReadonlyArray<Entry> = [
 
 const before = (name: string): string => `${name}, before`
 
+/** The full name of a commit of this repository. */
+const nameOf = (commit: string): string => {
+  const asked = ["rev-parse", "--verify", "--quiet", `${commit}^{commit}`]
+  const { status, stdout } = spawnSync("git", asked, { cwd: repository, encoding: "utf8" })
+  if (status !== 0) throw new Error(`--commit: this repository has no commit "${commit}"`)
+  return stdout.trim()
+}
+
 /** Installs the files of a commit. */
 const checkOut = (commit: string, folder: string): void => {
   const run = (command: string, ...args: ReadonlyArray<string>) =>
     execFileSync(command, args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] })
-  process.stderr.write(`installing ${commit}\n`)
+  process.stderr.write(`installing ${commit.slice(0, 12)}\n`)
   run("git", "clone", "--quiet", "--no-checkout", repository, ".")
   run("git", "checkout", "--quiet", "--detach", commit)
   run("npm", "ci", "--silent")
@@ -52,9 +60,10 @@ const ratiosOf = (result: Result, chosen: ReadonlyArray<Entry>): Ratios => {
 /** Runs both versions and prints tables. `only` names contestants. */
 export const measure = async (commit: string, rules: Rules) => {
   const chosen = entries.filter((entry) => takesPart(rules, entry))
+  const id = nameOf(commit)
   const folder = mkdtempSync(join(tmpdir(), "millrace-earlier-"))
   try {
-    checkOut(commit, folder)
+    checkOut(id, folder)
     const theirs = chosen.map((entry) => ({
       ...entry,
       name: before(entry.name),
