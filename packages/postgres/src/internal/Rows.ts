@@ -308,16 +308,16 @@ export const source = <Row>(table: Table<Row>, alias: string, first: number): st
 export const insert = <Row>(name: string, table: Table<Row>): string =>
   `INSERT INTO ${name} (${names(table)}) SELECT ${names(table)} FROM ${source(table, "new", 1)}`
 
-/** The parameters of a {@link source}. */
+/**
+ * The parameters of a {@link source}. A column without any value is sent as an empty array: `unnest`
+ * gives nulls where another array is longer, and the first column has a value in every row.
+ */
 export const parameters = <Row>(
   table: Table<Row>,
   rows: ReadonlyArray<Row>,
 ): ReadonlyArray<PgTypes.Parameter> =>
-  table.map(({ kind, of }) =>
-    Result.getOrThrow(
-      PgTypes.array(
-        rows.map((row) => encode(kind, of(row))),
-        wireTypes[kind],
-      ),
-    ),
-  )
+  table.map(({ kind, of }, index) => {
+    const values = rows.map((row) => encode(kind, of(row)))
+    const isEmpty = index > 0 && values.every((value) => value === null)
+    return Result.getOrThrow(PgTypes.array(isEmpty ? [] : values, wireTypes[kind]))
+  })
