@@ -309,8 +309,8 @@ export const insert = <Row>(name: string, table: Table<Row>): string =>
   `INSERT INTO ${name} (${names(table)}) SELECT ${names(table)} FROM ${source(table, "new", 1)}`
 
 /**
- * The parameters of a {@link source}. A column without any value is sent as an empty array: `unnest`
- * gives nulls where another array is longer, and the first column has a value in every row.
+ * The parameters of a {@link source}. A column without any value is sent as an empty array: where
+ * another array is longer, `unnest` gives nulls. The first array has an element for each row.
  */
 export const parameters = <Row>(
   table: Table<Row>,
