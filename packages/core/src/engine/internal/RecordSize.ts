@@ -9,7 +9,10 @@ import type { RunRecord } from "../../domain/Run.ts"
 /** What a run, and a node run, takes beside the values in it. */
 const [runSize, nodeRunSize] = [1_000, 500]
 
-/** Adds the characters of a value to `size`, until that is more than `most`. */
+/**
+ * Adds the characters of a value to `size`, until that is more than `most`. It may call itself,
+ * because JSON that is stored has at most `jsonLevels` levels.
+ */
 const withCharacters = (size: number, value: unknown, most: number): number => {
   if (typeof value === "string") return size + value.length
   if (typeof value !== "object" || value === null) return size
