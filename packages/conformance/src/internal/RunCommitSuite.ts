@@ -296,6 +296,35 @@ const races = (it: Tests): void => {
   )
 }
 
+const mixtures = (it: Tests): void => {
+  it.effect("keeps for each of many concurrent commits what only some of them have", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = Array.from({ length: 60 }, (_, n) =>
+        samples.run(n % 4 === 0 ? { singleNodeId: `n${n}`, concurrency: n + 1 } : {}),
+      )
+      const each = { concurrency: "unbounded" } as const
+      yield* Effect.forEach(runs, (run) => outcome(Samples.newRun(run)), each)
+      const failure = {
+        status: "FAILED",
+        error: "It broke",
+        finishedAt: Samples.epoch + 9,
+      } as const
+      const commits = runs.map((run, n) => {
+        const change = n % 5 === 0 ? failure : { nodeRunCount: n }
+        const events = [Samples.event(run, 1, n % 7 === 0 ? { error: `e${n}` } : {})]
+        return Samples.step(run, { sequence: 1, ...change }, { events })
+      })
+      yield* Effect.forEach(commits, outcome, each)
+      for (const { events, run } of commits) {
+        const stored = yield* everything(run)
+        assert.deepStrictEqual(stored.record?.run, run)
+        assert.deepStrictEqual(stored.events, events)
+      }
+    }),
+  )
+}
+
 const groups = (it: Tests): void => {
   it.effect("answers each of many concurrent commits for itself", () =>
     Effect.gen(function* () {
@@ -412,6 +441,7 @@ export const runCommitSuite = (it: Tests): void => {
     terminals(it)
     races(it)
     groups(it)
+    mixtures(it)
   })
   describe("RunStore.commit of opaque JSON", () => {
     opaque(it)

@@ -7,9 +7,9 @@
  * and handling commits that were not applied.
  */
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
-import type { NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
-import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
+import type { Commits, PlacedCommit, RowSet } from "./CommitRows.ts"
+import { clearsLosses, kinds, rowSets } from "./CommitRows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as KeyChanges from "./KeyChanges.ts"
@@ -17,158 +17,15 @@ import * as Preconditions from "./Preconditions.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
-import * as StoredInputs from "./StoredInputs.ts"
 import * as UsageChanges from "./UsageChanges.ts"
 import * as WaitingEnds from "./WaitingEnds.ts"
 
-/** A commit, its place among the commits of the statement, and what is known of its run. */
-export interface PlacedCommit {
-  readonly place: number
-  readonly commit: RunCommit
-  /** The number of the run's row; `null` for a new run, or if it must be looked up. */
-  readonly number: number | null
-  /** True if the commit changes only the columns that every step changes. */
-  readonly isPlain: boolean
-  /** True for a new run whose definition is not sent, because it is probably stored. */
-  readonly isDefined: boolean
-}
-
-type Commits = ReadonlyArray<PlacedCommit>
-
-/** Rows sorted by id. All servers use the same order, so they do not deadlock. */
-const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
-  [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
-
-const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]): Commits =>
-  ordered(
-    commits.filter(({ commit }) => commit.expected._tag === expected),
-    ({ commit }) => commit.run.id,
-  )
-
-const definitionsOf = (commits: Commits) => {
-  const byId = new Map(
-    commits.flatMap(({ commit: { expected }, isDefined }) =>
-      expected._tag === "New" && !isDefined
-        ? [[expected.definition.id, expected.definition] as const]
-        : [],
-    ),
-  )
-  return ordered(byId.values(), ({ id }) => id)
-}
-
-/** The rows of one kind of all commits. */
-const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
-  width: table.length,
-  source: (alias: string, first: number) => Rows.source(table, alias, first),
-  parametersOf: (commits: Commits) => {
-    const rows = rowsOf(commits)
-    return rows.length === 0 ? undefined : Rows.parameters(table, rows)
-  },
-})
-
-/** The rows of a kind of which a commit has any number, each with the place of its commit. */
-const placedSet = <Row>(
-  table: Rows.Table<Row>,
-  rowsOf: (commit: RunCommit) => ReadonlyArray<Row>,
-) =>
-  rowSet(Rows.placed(table), (commits) =>
-    commits.flatMap(({ commit, place }) => rowsOf(commit).map((row) => ({ place, row }))),
-  )
-
-const clearsLosses = (commit: RunCommit): boolean =>
-  commit.expected._tag === "Existing" && commit.clearsLosses === true
-
-const placeOf = Rows.derived<PlacedCommit>("place", "int4", ({ place }) => place)
-const ofCommit = Rows.within(({ commit }: PlacedCommit) => commit)
-
-/** New runs; their places and identifiers come first. */
-const newRuns: Rows.Table<PlacedCommit> = [
-  placeOf,
-  Rows.derived("is_defined", "bool", ({ isDefined }) => isDefined),
-  ...ofCommit(Rows.newRuns),
-]
-
-/**
- * The existing runs: their ids, their expected state, and the columns that every commit changes.
- */
-const steps: Rows.Table<PlacedCommit> = [
-  placeOf,
-  Rows.derived("number", "int8", ({ number }) => number),
-  ...ofCommit([
-    ...Rows.ofRun(Rows.runIds),
-    Rows.derived("fence", "int4", ({ expected }) =>
-      expected._tag === "New" ? null : expected.fence,
-    ),
-    Rows.derived("revision", "int4", ({ expected }) =>
-      expected._tag === "New" ? null : expected.revision,
-    ),
-    ...Rows.ofRun(Rows.steps),
-  ]),
-]
-
-/** The other columns that a commit changes, and the last message that it has seen. */
-const changes: Rows.Table<PlacedCommit> = [
-  placeOf,
-  ...ofCommit([
-    ...Rows.ofRun(Rows.changes),
-    Rows.derived("seen", "int4", ({ seen }) => seen),
-    Rows.derived("clears_losses", "bool", clearsLosses),
-  ]),
-]
-
-const taken: Rows.Table<TakenMessage> = [
-  ...Rows.int4s<TakenMessage>({ number: "number" }),
-  ...Rows.texts<TakenMessage>({ nodeId: "taken_by" }),
-]
-
-const sentOf =
-  (rowsOf: (commit: RunCommit) => ReadonlyArray<NodeRun>) =>
-  (commit: RunCommit): ReadonlyArray<StoredInputs.SentNodeRun> =>
-    rowsOf(commit).map((row) => ({ row, ports: commit.implied?.get(row.nodeId) }))
-
-const isPlainRow = (row: NodeRun): boolean =>
-  row.status === "COMPLETED" &&
-  row.attempt === 1 &&
-  row.credits === 0 &&
-  row.largeValues === null &&
-  row.logs === null &&
-  row.error === null
-
-/** The sets of rows of commits, in the order of the parameters. */
-const rowSets = {
-  current: rowSet(Preconditions.current, Preconditions.currentRuns),
-  claimed: rowSet(Preconditions.claimed, Preconditions.claimedRuns),
-  newRuns: rowSet(newRuns, (commits) => runsThat(commits, "New")),
-  definitions: rowSet(Rows.definitions, definitionsOf),
-  steps: rowSet(steps, (commits) => runsThat(commits, "Existing")),
-  changes: rowSet(changes, (commits) =>
-    commits.filter(({ commit, isPlain }) => commit.expected._tag === "Existing" && !isPlain),
-  ),
-  plainNodeRuns: placedSet(
-    StoredInputs.sent(Rows.plainNodeRuns),
-    sentOf(({ nodeRuns }) => nodeRuns.filter(isPlainRow)),
-  ),
-  nodeRuns: placedSet(
-    StoredInputs.sent(Rows.nodeRuns),
-    sentOf(({ nodeRuns }) => nodeRuns.filter((row) => !isPlainRow(row))),
-  ),
-  rewritten: placedSet(
-    StoredInputs.sent(Rows.nodeRuns),
-    sentOf(({ rewritten }) => rewritten),
-  ),
-  events: placedSet(Rows.events, ({ events }) => events),
-  deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
-  taken: placedSet(taken, (commit) => commit.taken ?? []),
-  ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
-  keyChanges: placedSet(KeyChanges.changes, KeyChanges.changeOf),
-}
-type RowSet = keyof typeof rowSets
-const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
-
-/** A part that only some statements have. */
+/** A part that only some statements have. A `sparse` kind sends its sparse columns, too. */
 type Fragment =
   | RowSet
+  | `sparse ${RowSet}`
   | "names"
+  | "current"
   | "credits"
   | "ends"
   | "parks"
@@ -180,7 +37,7 @@ type Fragment =
 /** The shape of a statement: its parts, and the sources of its rows. */
 class Shape {
   readonly #fragments: ReadonlySet<Fragment>
-  readonly #firsts = new Map<RowSet, number>()
+  readonly #columns = new Map<RowSet, ReadonlyArray<string>>()
   readonly firstCredit: number
 
   constructor(fragments: ReadonlySet<Fragment>) {
@@ -188,8 +45,9 @@ class Shape {
     let next = 1
     for (const kind of kinds) {
       if (!fragments.has(kind)) continue
-      this.#firsts.set(kind, next)
-      next += rowSets[kind].width
+      const hasSparse = fragments.has(`sparse ${kind}`)
+      this.#columns.set(kind, rowSets[kind].unnest(next, hasSparse))
+      next += rowSets[kind].width(hasSparse)
     }
     this.firstCredit = next
   }
@@ -200,16 +58,26 @@ class Shape {
 
   /** The rows of a kind, for a FROM clause. */
   from(kind: RowSet, alias: string): string {
-    return rowSets[kind].source(alias, this.#firsts.get(kind)!)
+    return Rows.from(this.#columns.get(kind)!, alias)
+  }
+
+  /** The places and these columns of new runs. */
+  fromNewRuns(alias: string, ...names: ReadonlyArray<string>): string {
+    const isWanted = (_: string, index: number) => {
+      const name = rowSets.newRuns.names[index]!
+      return name === "place" || names.includes(name)
+    }
+    return Rows.from(this.#columns.get("newRuns")!.filter(isWanted), alias)
+  }
+
+  /** The steps, each with what it changes if any of them changes more than every step does. */
+  fromSteps(alias: string): string {
+    const changed = this.#columns.get("changes") ?? []
+    return Rows.from([...this.#columns.get("steps")!, ...changed], alias)
   }
 
   get hasPreconditions(): boolean {
     return this.has("current") || this.has("claimed")
-  }
-
-  /** Place and identifier of new runs, without the rest of them. */
-  fromNewPlaces(alias: string): string {
-    return Rows.source(newRuns.slice(0, 3), alias, this.#firsts.get("newRuns")!)
   }
 
   /** The condition that the account covers the commit of the run with this alias. */
@@ -282,18 +150,6 @@ const changesMade = (shape: Shape): string => {
 }
 
 /**
- * The steps, each with what it changes. They are joined behind an OFFSET, where the planner does
- * not yet expect few of them. Else it would unnest all changes once for each step. A join may
- * change their order, which must be the same on every server.
- */
-const stepsOf = (shape: Shape): string =>
-  shape.has("changes")
-    ? `(SELECT t.*, c.place IS NOT NULL AS is_changed, ${Rows.names(changes.slice(1), "c")}
-      FROM ${shape.from("steps", "t")} LEFT JOIN ${shape.from("changes", "c")} ON c.place = t.place
-      ORDER BY t.id OFFSET 0) AS s`
-    : shape.from("steps", "s")
-
-/**
  * The condition that `r` is the row of a run, by number if all numbers are known. The id is
  * compared as well: a database that was restored from a backup assigns the same numbers again.
  */
@@ -307,7 +163,7 @@ const isRun = (shape: Shape): string =>
 const runsAdvanced = (shape: Shape): string => `advanced AS (
   UPDATE runs r
   SET ${copied(Rows.steps, "s")}, revision = r.revision + 1${changesMade(shape)}
-  FROM ${stepsOf(shape)}
+  FROM ${shape.fromSteps("s")}
   WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fencing_token = s.fence
     AND r.revision = s.revision AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
     ${shape.has("changes") ? "AND r.messages <= coalesce(s.seen, r.messages)" : ""}
@@ -342,7 +198,7 @@ const runsClosed = `closed AS (
 
 const applied = (shape: Shape): string => {
   const created = `SELECT c.number, c.id, b.place, c.owner, 'applied' AS few
-    FROM created c JOIN ${shape.has("newRuns") ? shape.fromNewPlaces("b") : ""} ON b.id = c.id`
+    FROM created c JOIN ${shape.has("newRuns") ? shape.fromNewRuns("b", "id") : ""} ON b.id = c.id`
   const all = [
     ...(shape.has("newRuns") ? [created] : []),
     ...(shape.has("steps") ? ["SELECT number, id, place, owner, 'applied' FROM advanced"] : []),
@@ -446,6 +302,7 @@ const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean
     ({ commit: { expected }, number }) => expected._tag === "Existing" && number === null,
   ],
   ["defined", ({ isDefined }) => isDefined],
+  ["current", ({ commit }) => Preconditions.requiresCurrent(commit)],
   ["clears", ({ commit }) => clearsLosses(commit)],
   // What a run has cost never falls, and is 0 at first.
   [
@@ -485,10 +342,11 @@ export const compose = (
   const fragments = new Set<Fragment>()
   const parameters: Array<unknown> = []
   for (const kind of kinds) {
-    const rows = rowSets[kind].parametersOf(commits)
-    if (rows === undefined) continue
+    const sent = rowSets[kind].sent(commits)
+    if (sent === undefined) continue
     fragments.add(kind)
-    parameters.push(...rows)
+    if (sent.hasSparse) fragments.add(`sparse ${kind}`)
+    parameters.push(...sent.parameters)
   }
   for (const [fragment, isTrue] of flags) if (commits.some(isTrue)) fragments.add(fragment)
   if (credits !== undefined) {

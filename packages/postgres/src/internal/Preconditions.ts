@@ -14,7 +14,7 @@ import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Rows from "./Rows.ts"
 
 /** True for a new run of which a start must take the same. */
-const mustBeCurrent = ({ expected }: RunCommit): boolean =>
+export const requiresCurrent = ({ expected }: RunCommit): boolean =>
   expected._tag === "New" && expected.isCurrent === true
 
 const claimFenceOf = ({ expected }: RunCommit): number | undefined =>
@@ -23,22 +23,13 @@ const claimFenceOf = ({ expected }: RunCommit): number | undefined =>
 /** The preconditions as text. New runs with the same text are refused together or not at all. */
 export const preconditionOf = (commit: RunCommit): string | undefined => {
   const { after, triggerId, workflowId, workflowRevision, workflowVersion } = commit.run
-  const workflow = mustBeCurrent(commit) ? [workflowId, workflowRevision, workflowVersion] : []
+  const workflow = requiresCurrent(commit) ? [workflowId, workflowRevision, workflowVersion] : []
   const fence = claimFenceOf(commit)
   const all = fence === undefined ? workflow : [...workflow, triggerId, after?.runId, fence]
   return all.length === 0 ? undefined : all.join(" ")
 }
 
 type Commits = ReadonlyArray<{ readonly commit: RunCommit }>
-
-/** The runs for a workflow as it is, their accounts, and the workflows that they name. */
-export const current: Rows.Table<RunCommit["run"]> = [
-  ...Rows.texts<RunCommit["run"]>("accountId", "workflowId", { id: "run_id" }),
-  ...Rows.int4s<RunCommit["run"]>("workflowRevision", "workflowVersion"),
-]
-
-export const currentRuns = (commits: Commits): ReadonlyArray<RunCommit["run"]> =>
-  commits.flatMap(({ commit }) => (mustBeCurrent(commit) ? [commit.run] : []))
 
 /** The runs of claimed triggers, and of claimed ends of runs that they follow. */
 export const claimed: Rows.Table<RunCommit> = [
@@ -51,9 +42,11 @@ export const claimed: Rows.Table<RunCommit> = [
 export const claimedRuns = (commits: Commits): ReadonlyArray<RunCommit> =>
   commits.flatMap(({ commit }) => (claimFenceOf(commit) === undefined ? [] : [commit]))
 
+const ofWorkflow = ["account_id", "workflow_id", "workflow_revision", "workflow_version"] as const
+
 // Postgres looks up a subquery for one value by its key.
-const outdatedWorkflows = (source: string): string => `SELECT d.run_id FROM ${source}
-  WHERE (
+const outdatedWorkflows = (newRuns: string): string => `SELECT d.id AS run_id FROM ${newRuns}
+  WHERE d.is_current AND (
     SELECT w.published IS NOT DISTINCT FROM d.workflow_version
       AND (w.published IS NOT NULL OR w.revision = d.workflow_revision)
     FROM workflows w
@@ -78,13 +71,16 @@ const held = (source: string): string => `held AS MATERIALIZED (
 /** Which preconditions the new runs of a statement have, and where their rows are. */
 interface Shape {
   has(kind: "current" | "claimed"): boolean
-  from(kind: "current" | "claimed", alias: string): string
+  from(kind: "claimed", alias: string): string
+  fromNewRuns(alias: string, ...names: ReadonlyArray<string>): string
 }
 
 /** The parts of the statement with the runs whose preconditions are not met. */
 export const outdated = (shape: Shape): string => {
   const unmet: Array<string> = []
-  if (shape.has("current")) unmet.push(outdatedWorkflows(shape.from("current", "d")))
+  if (shape.has("current")) {
+    unmet.push(outdatedWorkflows(shape.fromNewRuns("d", "is_current", "id", ...ofWorkflow)))
+  }
   const parts: Array<string> = []
   if (shape.has("claimed")) {
     const claims = shape.from("claimed", "d")

@@ -24,6 +24,8 @@ interface Column<Row> {
   readonly kind: Kind
   readonly property: string | undefined
   readonly of: (row: Row) => unknown
+  /** True for a column that most statements leave out, because no row of theirs has a value. */
+  readonly isSparse?: boolean
 }
 
 /** The columns of one kind of row. */
@@ -82,6 +84,10 @@ export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown
   property: undefined,
   of,
 })
+
+/** The columns of a table, as sparse columns. */
+export const sparse = <Row>(table: Table<Row>): Table<Row> =>
+  table.map((column) => ({ ...column, isSparse: true }))
 
 export const texts = columns("text")
 export const jsons = columns("json")
@@ -143,25 +149,19 @@ export const definitions: Table<Definition> = [
 
 /** The part of a run that never changes. */
 const immutable: Table<Run> = [
-  ...texts<Run>(
-    "workflowId",
-    "workflowName",
-    "definitionId",
-    "executionId",
-    "mode",
-    "source",
-    "singleNodeId",
-    "rerunOf",
-    "keyId",
-    "triggerId",
-    "concurrencyKey",
-  ),
-  ...int4s<Run>("workflowRevision", "workflowVersion", "priority", "concurrency"),
-  ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits", "startAt"),
-  ...jsons<Run>("inputOverrides", "viewport", "webhook", "parent"),
-  ...jsons<Run>({ values: "input_values", after: "after_run" }),
-  derived("parent_id", "text", ({ parent }) => parent?.runId),
+  ...texts<Run>("workflowId", "workflowName", "definitionId", "executionId", "mode", "source"),
+  ...texts<Run>("keyId"),
+  ...int4s<Run>("workflowRevision", "workflowVersion", "priority"),
+  ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits"),
+  ...jsons<Run>("inputOverrides", "viewport", "webhook", { values: "input_values" }),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
+  ...sparse([
+    ...texts<Run>("singleNodeId", "rerunOf", "triggerId", "concurrencyKey"),
+    ...int4s<Run>("concurrency"),
+    ...int8s<Run>("startAt"),
+    ...jsons<Run>("parent", { after: "after_run" }),
+    derived<Run>("parent_id", "text", ({ parent }) => parent?.runId),
+  ]),
 ]
 
 /** The part of a run that every commit changes, besides its revision. */
@@ -173,13 +173,16 @@ export const steps: Table<Run> = [
 /** The part of a run that only some commits change. */
 export const changes: Table<Run> = [
   ...texts<Run>("status"),
-  ...int8s<Run>("startedAt", "finishedAt", "heldCredits", "actualCredits", "dueAt"),
-  ...int8s<Run>("childCredits"),
-  ...jsons<Run>("waiting", "error", "output", "largeValues"),
-  derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
-  derived("trouble", "text", ({ status }) =>
-    status === "FAILED" || status === "CANCELED" ? status : null,
-  ),
+  ...int8s<Run>("startedAt", "finishedAt", "heldCredits", "actualCredits", "childCredits"),
+  ...jsons<Run>("waiting", "output"),
+  ...sparse([
+    ...int8s<Run>("dueAt"),
+    ...jsons<Run>("error", "largeValues"),
+    derived<Run>("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
+    derived<Run>("trouble", "text", ({ status }) =>
+      status === "FAILED" || status === "CANCELED" ? status : null,
+    ),
+  ]),
 ]
 
 const revisions: Table<Run> = int4s<Run>("revision")
@@ -245,7 +248,8 @@ export const events: Table<RunEvent> = [
   ...int4s<RunEvent>("sequence"),
   ...int8s<RunEvent>("at"),
   ...texts<RunEvent>("type"),
-  ...jsons<RunEvent>("error", "data"),
+  ...jsons<RunEvent>("data"),
+  ...sparse(jsons<RunEvent>("error")),
 ]
 
 /** A row, and the place of its commit among those of the statement. */
@@ -293,31 +297,72 @@ export const isOf = (column: string, account: string): string => `(${column} = $
 export const unseen = (parameter: string): string => `(SELECT ${parameter})`
 
 /**
- * The rows of the parameters, for a FROM clause. `first` is the number of the first parameter. One
- * `unnest` of several arrays would do the same, but Postgres would store its rows first.
+ * The columns of the rows of the parameters, in the order of the table. `first` is the number of
+ * the first parameter. Sparse columns without parameters are null.
  */
-export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
-  const all = table.map(({ kind, name }, index) => {
-    const column = `$${first + index}::${kind}[]`
+export const unnest = <Row>(
+  table: Table<Row>,
+  first: number,
+  hasSparse = true,
+): ReadonlyArray<string> => {
+  let next = first
+  return table.map(({ isSparse, kind, name }, index) => {
+    if (isSparse === true && !hasSparse) return `NULL::${kind} AS ${name}`
+    const column = `$${next++}::${kind}[]`
     return `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`
   })
-  return `(SELECT ${all.join(", ")}) AS ${alias}`
 }
+
+/**
+ * A FROM clause of what {@link unnest} gives. One `unnest` of several arrays would do the same, but
+ * Postgres would store its rows first.
+ */
+export const from = (expressions: ReadonlyArray<string>, alias: string): string =>
+  `(SELECT ${expressions.join(", ")}) AS ${alias}`
+
+/** The rows of the parameters, for a FROM clause. */
+export const source = <Row>(table: Table<Row>, alias: string, first: number): string =>
+  from(unnest(table, first), alias)
 
 /** A statement that inserts rows. Its parameters are those of a {@link source}. */
 export const insert = <Row>(name: string, table: Table<Row>): string =>
   `INSERT INTO ${name} (${names(table)}) SELECT ${names(table)} FROM ${source(table, "new", 1)}`
 
+const valuesOf = <Row>({ kind, of }: Column<Row>, rows: ReadonlyArray<Row>) =>
+  rows.map((row) => encode(kind, of(row)))
+
+const isNull = (value: unknown): boolean => value === null
+
 /**
- * The parameters of a {@link source}. A column without any value is sent as an empty array: where
- * another array is longer, `unnest` gives nulls. The first array has an element for each row.
+ * The parameter of a column. Without any value it is an empty array: where another array is longer,
+ * `unnest` gives nulls. The first array has an element for each row.
  */
+const parameterOf = (kind: Kind, values: ReadonlyArray<unknown>, index: number) => {
+  const given = index > 0 && values.every(isNull) ? [] : values
+  return Result.getOrThrow(PgTypes.array(given, wireTypes[kind]))
+}
+
+/** The parameters of a {@link source}. */
 export const parameters = <Row>(
   table: Table<Row>,
   rows: ReadonlyArray<Row>,
 ): ReadonlyArray<PgTypes.Parameter> =>
-  table.map(({ kind, of }, index) => {
-    const values = rows.map((row) => encode(kind, of(row)))
-    const isEmpty = index > 0 && values.every((value) => value === null)
-    return Result.getOrThrow(PgTypes.array(isEmpty ? [] : values, wireTypes[kind]))
-  })
+  table.map((column, index) => parameterOf(column.kind, valuesOf(column, rows), index))
+
+/**
+ * The parameters of what {@link unnest} gives, and if those of sparse columns are among them: they
+ * are if any row has a value in such a column.
+ */
+export const sent = <Row>(
+  table: Table<Row>,
+  rows: ReadonlyArray<Row>,
+): { readonly parameters: ReadonlyArray<PgTypes.Parameter>; readonly hasSparse: boolean } => {
+  const values = table.map((column) => valuesOf(column, rows))
+  const hasSparse = table.some(
+    ({ isSparse }, index) => isSparse === true && !values[index]!.every(isNull),
+  )
+  const all = table.flatMap(({ isSparse, kind }, index) =>
+    hasSparse || isSparse !== true ? [parameterOf(kind, values[index]!, index)] : [],
+  )
+  return { parameters: all, hasSparse }
+}

@@ -10,6 +10,7 @@ import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { PlacedCommit } from "./CommitRows.ts"
 import * as CommitStatement from "./CommitStatement.ts"
 import * as CreditBalances from "./CreditBalances.ts"
 import * as Preconditions from "./Preconditions.ts"
@@ -59,7 +60,7 @@ export interface Connection {
 const placed = (
   commits: ReadonlyArray<RunCommit>,
   written: WrittenRuns | undefined,
-): ReadonlyArray<CommitStatement.PlacedCommit> =>
+): ReadonlyArray<PlacedCommit> =>
   withoutDuplicates(commits).map((commit, place) => ({
     commit,
     place,
