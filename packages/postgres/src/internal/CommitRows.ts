@@ -4,7 +4,7 @@
  * Guarantees: rows of runs are sorted by id, so that statements lock them in one order. Leaves out:
  * the statement's text; see `CommitStatement`.
  */
-import type { NodeRun } from "@millrace/core/domain/Run"
+import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as KeyChanges from "./KeyChanges.ts"
@@ -137,11 +137,24 @@ const isPlainRow = (row: NodeRun): boolean =>
   row.logs === null &&
   row.error === null
 
+/** The definitions that new runs do not send. */
+const storedDefinitions = Rows.texts<Run>({ definitionId: "id" })
+
+const endedRuns = (commits: Commits): ReadonlyArray<Run> =>
+  commits.flatMap(({ commit }) => WaitingEnds.endedBy(commit))
+
 /** The sets of rows of commits, in the order of the parameters. */
 export const rowSets = {
+  current: rowSet(Preconditions.current, Preconditions.currentRuns),
   claimed: rowSet(Preconditions.claimed, Preconditions.claimedRuns),
   newRuns: rowSet(newRuns, (commits) => runsThat(commits, "New")),
   definitions: rowSet(Rows.definitions, definitionsOf),
+  stored: rowSet(storedDefinitions, (commits) =>
+    Rows.distinct(
+      commits.flatMap(({ commit, isDefined }) => (isDefined ? [commit.run] : [])),
+      ({ definitionId }) => definitionId,
+    ),
+  ),
   steps: rowSet(steps, (commits) => runsThat(commits, "Existing")),
   changes: rowSet(changes, (commits) => {
     const existing = runsThat(commits, "Existing")
@@ -162,6 +175,7 @@ export const rowSets = {
   events: placedSet(Rows.events, ({ events }) => events),
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
+  watched: rowSet(WaitingEnds.watched, (commits) => WaitingEnds.watchedBy(endedRuns(commits))),
   ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
   keyChanges: placedSet(KeyChanges.changes, KeyChanges.changeOf),
 }

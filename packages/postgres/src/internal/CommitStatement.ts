@@ -25,13 +25,12 @@ type Fragment =
   | RowSet
   | `sparse ${RowSet}`
   | "names"
-  | "current"
   | "credits"
+  | "plain"
   | "ends"
   | "parks"
   | "clears"
   | "unnumbered"
-  | "defined"
   | "costs"
 
 /** The shape of a statement: its parts, and the sources of its rows. */
@@ -88,11 +87,9 @@ class Shape {
   /** The condition that the new run with this alias may be inserted, apart from its key. */
   mayBe(alias: string): string {
     const isMet = this.hasPreconditions ? Preconditions.isMet(`${alias}.id`) : "true"
-    // A definition that was stored may be missing, if the database was restored from a backup.
-    const isDefined = `(NOT ${alias}.is_defined OR (
-      SELECT d.id FROM definitions d WHERE d.id = ${alias}.definition_id
-    ) IS NOT NULL)`
-    return [this.isFree(alias), isMet, ...(this.has("defined") ? [isDefined] : [])].join(" AND ")
+    const isDefined = `(NOT ${alias}.is_defined
+      OR ${alias}.definition_id IN (SELECT id FROM known_definitions))`
+    return [this.isFree(alias), isMet, ...(this.has("stored") ? [isDefined] : [])].join(" AND ")
   }
 }
 
@@ -118,6 +115,13 @@ const idempotencyKeysTaken = (shape: Shape): string => `named AS (
   RETURNING k.run_id
 )`
 
+/** A definition that was stored may be missing, if the database was restored from a backup. */
+const definitionsKnown = (shape: Shape): string => `known_definitions AS MATERIALIZED (
+  SELECT d.id FROM ${shape.from("stored", "s")} CROSS JOIN LATERAL (
+    SELECT d.id FROM definitions d WHERE d.id = s.id OFFSET 0
+  ) d
+)`
+
 const runsCreated = (shape: Shape): string => `created AS (
   INSERT INTO runs (${Rows.names(Rows.newRunColumns)})
   SELECT ${Rows.names(Rows.newRunColumns)} FROM ${shape.from("newRuns", "b")}
@@ -134,12 +138,13 @@ const definitionsCreated = (shape: Shape): string => `defined AS (
   ON CONFLICT (id) DO NOTHING
 )`
 
-/** The new value of a column of `changes`; the old one if the commit has no changes. */
-const changed = (name: string, value = `s.${name}`): string =>
-  `${name} = CASE WHEN s.is_changed THEN ${value} ELSE r.${name} END`
-
+/** What commits change besides {@link Rows.steps}. A plain commit keeps the old values. */
 const changesMade = (shape: Shape): string => {
   if (!shape.has("changes")) return ""
+  const changed = (name: string, value = `s.${name}`): string =>
+    shape.has("plain")
+      ? `${name} = CASE WHEN s.is_changed THEN ${value} ELSE r.${name} END`
+      : `${name} = ${value}`
   const cleared = "CASE WHEN s.clears_losses THEN '[]' ELSE r.losses END"
   const made = [
     ...Rows.changes.map(({ name }) => changed(name)),
@@ -158,6 +163,19 @@ const isRun = (shape: Shape): string =>
     ? `r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}`
     : `r.number = s.number AND ${Rows.isOf("r.id", "s.id")}`
 
+/** The columns of advanced runs that the other parts of the statement need. */
+const advancedColumns = (shape: Shape): string => {
+  const names = new Set([
+    "number",
+    "id",
+    "status",
+    "owner",
+    ...(shape.has("parks") ? ["due_at", "account_id", "workflow_id"] : []),
+    ...(shape.has("costs") ? UsageChanges.columns : []),
+  ])
+  return [...names].map((name) => `r.${name}`).join(", ")
+}
+
 // Comparing `place` with a sum, or `few` with a text, makes the planner expect few rows. So it
 // looks up rows by key, even in a plan from when the table was empty.
 const runsAdvanced = (shape: Shape): string => `advanced AS (
@@ -167,9 +185,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fencing_token = s.fence
     AND r.revision = s.revision AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
     ${shape.has("changes") ? "AND r.messages <= coalesce(s.seen, r.messages)" : ""}
-  RETURNING r.number, r.id, s.place, r.status, r.owner, r.due_at
-    , ${UsageChanges.columns.map((name) => `r.${name}`).join(", ")}
-    ${shape.has("clears") ? ", s.clears_losses" : ""}
+  RETURNING s.place, ${advancedColumns(shape)}${shape.has("clears") ? ", s.clears_losses" : ""}
 )`
 
 /** Removes the losses of runs that do not end. */
@@ -251,6 +267,7 @@ const textOf = (shape: Shape): string => {
   const { hasPreconditions } = shape
   const parts = [
     ...(hasPreconditions ? [Preconditions.outdated(shape)] : []),
+    ...(shape.has("stored") ? [definitionsKnown(shape)] : []),
     ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasPreconditions)] : []),
     ...(shape.has("names") ? [idempotencyKeysTaken(shape)] : []),
     ...(shape.has("newRuns") ? [runsCreated(shape)] : []),
@@ -269,7 +286,9 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("events") ? [eventsInserted(shape)] : []),
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(shape.has("taken") ? [messagesTaken(shape)] : []),
-    ...(shape.has("ended") ? [WaitingEnds.added(shape.from("ended", "e"))] : []),
+    ...(shape.has("ended")
+      ? [WaitingEnds.added(shape.from("watched", "w"), shape.from("ended", "e"))]
+      : []),
     ...(shape.has("keyChanges") ? [KeyChanges.added(shape.from("keyChanges", "e"))] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
@@ -301,8 +320,7 @@ const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean
     "unnumbered",
     ({ commit: { expected }, number }) => expected._tag === "Existing" && number === null,
   ],
-  ["defined", ({ isDefined }) => isDefined],
-  ["current", ({ commit }) => Preconditions.requiresCurrent(commit)],
+  ["plain", ({ commit: { expected }, isPlain }) => expected._tag === "Existing" && isPlain],
   ["clears", ({ commit }) => clearsLosses(commit)],
   // What a run has cost never falls, and is 0 at first.
   [

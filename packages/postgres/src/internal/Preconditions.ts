@@ -31,6 +31,19 @@ export const preconditionOf = (commit: RunCommit): string | undefined => {
 
 type Commits = ReadonlyArray<{ readonly commit: RunCommit }>
 
+/** The workflows that new runs name, each in one revision and version. */
+export const current: Rows.Table<RunCommit["run"]> = [
+  ...Rows.texts<RunCommit["run"]>("accountId", "workflowId"),
+  ...Rows.int4s<RunCommit["run"]>("workflowRevision", "workflowVersion"),
+]
+
+/** One run for each of {@link current}. */
+export const currentRuns = (commits: Commits): ReadonlyArray<RunCommit["run"]> =>
+  Rows.distinct(
+    commits.flatMap(({ commit }) => (requiresCurrent(commit) ? [commit.run] : [])),
+    (run) => [run.accountId, run.workflowId, run.workflowRevision, run.workflowVersion].join(" "),
+  )
+
 /** The runs of claimed triggers, and of claimed ends of runs that they follow. */
 export const claimed: Rows.Table<RunCommit> = [
   Rows.derived("run_id", "text", ({ run }) => run.id),
@@ -44,14 +57,19 @@ export const claimedRuns = (commits: Commits): ReadonlyArray<RunCommit> =>
 
 const ofWorkflow = ["account_id", "workflow_id", "workflow_revision", "workflow_version"] as const
 
-// Postgres looks up a subquery for one value by its key.
-const outdatedWorkflows = (newRuns: string): string => `SELECT d.id AS run_id FROM ${newRuns}
-  WHERE d.is_current AND (
-    SELECT w.published IS NOT DISTINCT FROM d.workflow_version
-      AND (w.published IS NOT NULL OR w.revision = d.workflow_revision)
-    FROM workflows w
-    WHERE w.id = d.workflow_id AND ${Rows.isOf("w.account_id", "d.account_id")}
-  ) IS NOT TRUE`
+// Many runs of a statement are of one workflow, so each workflow is looked up once, by key.
+const outdatedWorkflows = (workflows: string, newRuns: string): string => `SELECT d.id AS run_id
+  FROM (
+    SELECT * FROM ${workflows}
+    WHERE (
+      SELECT w.published IS NOT DISTINCT FROM c.workflow_version
+        AND (w.published IS NOT NULL OR w.revision = c.workflow_revision)
+      FROM workflows w
+      WHERE w.id = c.workflow_id AND ${Rows.isOf("w.account_id", "c.account_id")}
+    ) IS NOT TRUE OFFSET 0
+  ) c JOIN ${newRuns} ON d.is_current AND d.workflow_id = c.workflow_id
+    AND d.account_id = c.account_id AND d.workflow_revision = c.workflow_revision
+    AND d.workflow_version IS NOT DISTINCT FROM c.workflow_version`
 
 // To skip what is locked means that two statements never wait for each other's triggers.
 const held = (source: string): string => `held AS MATERIALIZED (
@@ -71,7 +89,7 @@ const held = (source: string): string => `held AS MATERIALIZED (
 /** Which preconditions the new runs of a statement have, and where their rows are. */
 interface Shape {
   has(kind: "current" | "claimed"): boolean
-  from(kind: "claimed", alias: string): string
+  from(kind: "current" | "claimed", alias: string): string
   fromNewRuns(alias: string, ...names: ReadonlyArray<string>): string
 }
 
@@ -79,7 +97,8 @@ interface Shape {
 export const outdated = (shape: Shape): string => {
   const unmet: Array<string> = []
   if (shape.has("current")) {
-    unmet.push(outdatedWorkflows(shape.fromNewRuns("d", "is_current", "id", ...ofWorkflow)))
+    const newRuns = shape.fromNewRuns("d", "is_current", "id", ...ofWorkflow)
+    unmet.push(outdatedWorkflows(shape.from("current", "c"), newRuns))
   }
   const parts: Array<string> = []
   if (shape.has("claimed")) {

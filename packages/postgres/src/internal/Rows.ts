@@ -264,6 +264,15 @@ export const placed = <Row>(table: Table<Row>): Table<Placed<Row>> => [
   ...within(({ row }: Placed<Row>) => row)(table),
 ]
 
+/** The first row with each key. */
+export const distinct = <Row>(
+  rows: ReadonlyArray<Row>,
+  keyOf: (row: Row) => string,
+): ReadonlyArray<Row> => {
+  const seen = new Set<string>()
+  return rows.filter((row) => seen.size < seen.add(keyOf(row)).size)
+}
+
 /** The names of a table's columns, each with the alias if there is one. */
 export const names = <Row>(table: Table<Row>, alias?: string): string =>
   table.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(", ")

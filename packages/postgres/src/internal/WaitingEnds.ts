@@ -2,8 +2,8 @@
  * The ends of runs that wait for triggers: parts of the statements that write, claim and finish
  * them.
  *
- * Guarantees: a run that no trigger watches costs one look into an index, within the statement that
- * ends it. Leaves out: what becomes of an end.
+ * Guarantees: a workflow that no trigger watches costs one look into an index, within a statement
+ * that ends runs of it. Leaves out: what becomes of an end.
  */
 import type { Run } from "@millrace/core/domain/Run"
 import { isFollowed } from "@millrace/core/domain/RunEndTrigger"
@@ -21,20 +21,32 @@ export const ended: Table<Run> = Rows.texts<Run>("accountId", "workflowId", "sta
 /** The run of a commit, if it is one of {@link ended}. */
 export const endedBy = ({ run }: RunCommit): ReadonlyArray<Run> => (isFollowed(run) ? [run] : [])
 
+/** The workflows of runs that have ended. */
+export const watched: Table<Run> = Rows.texts<Run>("accountId", "workflowId")
+
+/** One run for each of {@link watched}. */
+export const watchedBy = (ends: ReadonlyArray<Run>): ReadonlyArray<Run> =>
+  Rows.distinct(ends, ({ accountId, workflowId }) => `${accountId} ${workflowId}`)
+
 // A subquery with an OFFSET is looked up by key, even in a plan from when the table was empty.
 /**
  * The part of a commit's statement that stores the ends of these runs, for each trigger that
- * follows one. `source` has the places, accounts, workflows and statuses of runs.
+ * follows one. `workflows` has the rows of {@link watched} as `w`; `runs` has the places, accounts,
+ * workflows and statuses of runs as `e`. Triggers are looked up once for each workflow.
  */
-export const added = (source: string): string => `waiting_ends AS (
+export const added = (workflows: string, runs: string): string => `waiting_ends AS (
   INSERT INTO run_ends (trigger_id, run_id, due_at, fence)
   SELECT t.id, a.id, ${now}, 0
-  FROM ${source} JOIN applied a ON a.place = e.place CROSS JOIN LATERAL (
-    SELECT t.id FROM triggers t
-    WHERE t.watched_id = e.workflow_id AND ${Rows.isOf("t.account_id", "e.account_id")}
-      AND t.enabled AND position(e.status IN t.watched_ends) > 0
-    OFFSET 0
-  ) t WHERE a.few = 'applied'
+  FROM (
+    SELECT w.account_id, w.workflow_id, t.id, t.watched_ends
+    FROM ${workflows} CROSS JOIN LATERAL (
+      SELECT t.id, t.watched_ends FROM triggers t
+      WHERE t.watched_id = w.workflow_id AND ${Rows.isOf("t.account_id", "w.account_id")}
+        AND t.enabled OFFSET 0
+    ) t OFFSET 0
+  ) t JOIN ${runs} ON e.workflow_id = t.workflow_id AND e.account_id = t.account_id
+    AND position(e.status IN t.watched_ends) > 0
+  JOIN applied a ON a.place = e.place AND a.few = 'applied'
   ON CONFLICT DO NOTHING
 )`
 
