@@ -34,41 +34,41 @@ export const known: ReadonlyArray<string> = `
   hint history hmac holder hook host http icon icons id identifier idle if implied import imported
   in index input inputs insert inspector insufficient int4s int8s integer internal invalid inverse
   is issue item iterations jitter job join joining journey js json keep keeper kept keyword kind
-  known label large last late latest launch layer layout least length level levels lex lexed limit
-  limiter line link list listener listening live llm load local location lock log logger longer
-  longest look lookup loop loopback loose lost mail main make many map mark mask max may meaning
-  media meets megabytes memory merge message met metadata meter method metrics micro middleware
-  migrate migration millis millrace minute mismatch missed missing mock mode model module monotonic
-  most mount move moved name narrowed nearest needed needs nesting network never new next no not
-  note nothing notification notifier notifying now number object of offer offset oldest on once one
-  only open openapi option optional options or order origin original other otherwise out outbound
-  outbox outcome outdated outgoing outline output outside overfetch overhang overlap overlay own
-  packages page paginate palette panel panels parameter parameters params parse part passes paste
-  pasted path pause payload payment peer people per permit permits person pglite picture piece pin
-  pins place placement plain plan platform play played policy poll pool ports position postgres
-  precondition prefetch prefix prelude prepare presence present preview price print prior priority
-  proceed process progress promise prompt props protocol proxy public purpose put query queue quick
-  quiet quote rank rate reach reachable reached read reader reading ready real reason receive
-  receiver recipients record redeem redeliver redirects reference refusal refuse release reminder
-  reminders remote removals remove renamed renewal replace replaced report request required
-  requirements requires rerun reruns reseal resend resolve resolver response rest result resume
-  retry return revoke right role rooms root roots rotate route router row rows rule runtime same
-  sandbox sandboxes save say scan schedule scheduler schema scope screen script scripts seal search
-  seconds secret secure seed seen selected selection send sent sentence separate separator sequence
-  serve server services session set settings several shape share sheet short shortened shortest show
-  shown shutting sign signal signature simple single site size sleep slice slots snapshot so socket
-  sockets some sort source span spans sparse spelled sqlite stale standard standing start startup
-  state statement status steps storable storage stream strict styles sub subject submission
-  suggestion sum summary supervisor surroundings suspect suspension sweep sweeping swept switch sync
-  synced system tab table tabs tagged taken target task tasks telemetry tell template terminal test
-  testing text than theme thread thumbnail ticket ticks tidied tidy time timeline timeout timer
-  timestamp timezone title tls to token tokens told tolerance tolerated too trace transaction
-  transactional transform transport trial tries turn turns typed unauthorized unavailable uncapped
-  unfinished unit unknown unless unnest unopened unresolvable unseen unsupported unused up update
-  upstream url usage use user usual validate validation value variable vault version via view viewer
-  viewport virtual wakeups wanted warning watch watchdog watched way web webhook well what while
-  whole width widths window wire with withheld within without work worker write writer written wrong
-  xml zoom
+  known label large last late latest launch layer layout lazy least length level levels lex lexed
+  limit limiter line link list listener listening live llm load local location lock log logger
+  longer longest look lookup loop loopback loose lost mail main make many map mark mask max may
+  meaning media meets megabytes memory merge message met metadata meter method metrics micro
+  middleware migrate migration millis millrace minute mismatch missed missing mock mode model module
+  monotonic most mount move moved name narrowed nearest needed needs nesting network never new next
+  no not note nothing notification notifier notifying now number object of offer offset oldest on
+  once one only open openapi option optional options or order origin original other otherwise out
+  outbound outbox outcome outdated outgoing outline output outside overfetch overhang overlap
+  overlay own packages page paginate palette panel panels parameter parameters params parse part
+  passes paste pasted path pause payload payment peer people per permit permits person pglite
+  picture piece pin pins place placement plain plan platform play played policy poll pool ports
+  position postgres precondition prefetch prefix prelude prepare presence present preview price
+  print prior priority proceed process progress promise prompt props protocol proxy public purpose
+  put query queue quick quiet quote rank rate reach reachable reached read reader reading ready real
+  reason receive receiver recipients record redeem redeliver redirects reference refusal refuse
+  release reminder reminders remote removals remove renamed renewal replace replaced report request
+  required requirements requires rerun reruns reseal resend resolve resolver response rest result
+  resume retry return revoke right role rooms root roots rotate route router row rows rule runtime
+  same sandbox sandboxes save say scan schedule scheduler schema scope screen script scripts seal
+  search seconds secret secure seed seen selected selection send sent sentence separate separator
+  sequence serve server services session set settings several shape share sheet short shortened
+  shortest show shown shutting sign signal signature simple single site size sleep slice slots
+  snapshot so socket sockets some sort source span spans sparse spelled sqlite stale standard
+  standing start startup state statement status steps storable storage stream strict styles sub
+  subject submission suggestion sum summary supervisor surroundings suspect suspension sweep
+  sweeping swept switch sync synced system tab table tabs tagged taken target task tasks telemetry
+  tell template terminal test testing text than theme thread thumbnail ticket ticks tidied tidy time
+  timeline timeout timer timestamp timezone title tls to token tokens told tolerance tolerated too
+  trace transaction transactional transform transport trial tries turn turns typed unauthorized
+  unavailable uncapped unfinished unit unknown unless unnest unopened unresolvable unseen
+  unsupported unused up update upstream url usage use user usual validate validation value variable
+  vault version via view viewer viewport virtual wakeups wanted warning watch watchdog watched way
+  web webhook well what while whole width widths window wire with withheld within without work
+  worker write writer written wrong xml zoom
 `
   .trim()
   .split(/\s+/)

@@ -65,8 +65,11 @@ const makeIdOf = Effect.gen(function* () {
   })
 })
 
-/** Makes what asks an application whose a request is. An error that is thrown is no answer. */
-export const makeAsk = <A extends RequestOwner>(
+/**
+ * Makes the function that asks an application whose a request is, and finds that account. If the
+ * application throws, the request is nobody's.
+ */
+export const makeOwnerOf = <A extends RequestOwner>(
   authorize: (request: Request) => A | null | undefined | Promise<A | null | undefined>,
 ) =>
   Effect.map(makeIdOf, (idOf) =>
@@ -84,8 +87,8 @@ export const makeAsk = <A extends RequestOwner>(
 /** Finds the account of a request; `null` if it has none. */
 export const make = (authorize: Authorize) =>
   Effect.map(
-    makeAsk(authorize),
-    (ask) =>
+    makeOwnerOf(authorize),
+    (ownerOf) =>
       (request: Request): Effect.Effect<AccountId | null, StorageError> =>
-        Effect.map(ask(request), (found) => found?.id ?? null),
+        Effect.map(ownerOf(request), (found) => found?.id ?? null),
   )

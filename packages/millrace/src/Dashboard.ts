@@ -87,7 +87,7 @@ const isGrant = Schema.is(
 
 /** Asks the application what somebody may do. What is no grant is none, and a line in the log. */
 const makeGrant = (authorize: NonNullable<DashboardOptions["authorize"]>) =>
-  Effect.map(Authorization.makeAsk(authorize), (ask): AskForGrant =>
+  Effect.map(Authorization.makeOwnerOf(authorize), (ask): AskForGrant =>
     Effect.fnUntraced(function* (request) {
       const found = yield* ask(request)
       if (found === undefined) return null

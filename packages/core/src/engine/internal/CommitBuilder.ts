@@ -69,7 +69,7 @@ export class CommitBuilder {
   #now: Timestamp
   readonly #rows: Array<NodeRun> = []
   readonly #rewritten: Array<NodeRun> = []
-  readonly #implied = new Map<string, InputPorts>()
+  #implied: Map<string, InputPorts> | undefined
   readonly #events: Array<RunEvent> = []
   readonly #charges: Array<Charge> = []
   readonly #taken: Array<TakenMessage> = []
@@ -96,6 +96,7 @@ export class CommitBuilder {
     const { input = null } = row
     // What an expression computed follows from nothing that is stored.
     if (node.ports !== undefined && input !== null && (node.literals?.inputs.size ?? 0) === 0) {
+      this.#implied ??= new Map()
       this.#implied.set(node.id, portsOf(node.ports, input))
     }
     rows.push({
@@ -228,7 +229,7 @@ export class CommitBuilder {
     Object.assign(other.#run, this.#run)
     other.#rows.push(...this.#rows)
     other.#rewritten.push(...this.#rewritten)
-    for (const [nodeId, ports] of this.#implied) other.#implied.set(nodeId, ports)
+    if (this.#implied !== undefined) other.#implied = new Map(this.#implied)
     other.#events.push(...this.#events)
     other.#charges.push(...this.#charges)
     other.#taken.push(...this.#taken)

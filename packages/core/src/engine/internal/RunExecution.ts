@@ -27,6 +27,7 @@ import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
 import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
+import { LazyMap } from "./LazyMap.ts"
 import { inSpan } from "./NodeSpan.ts"
 import { RunSecrets } from "./RunSecrets.ts"
 import type { Environment, RunState, Started } from "./RunState.ts"
@@ -90,8 +91,8 @@ export class RunExecution {
   readonly progress: RunState
   readonly #shared: Shared
   readonly #wake: () => void
-  readonly #running = new Map<number, Running>()
-  readonly #waits = new Map<number, Wait>()
+  readonly #running = new LazyMap<number, Running>()
+  readonly #waits = new LazyMap<number, Wait>()
   /** The timer of the end of the run. */
   #deadline: Fiber.Fiber<unknown> | undefined
   #events: Array<StepEvent> = []
@@ -208,7 +209,7 @@ export class RunExecution {
   #setTimers(): void {
     const { deadline, waiting } = this.progress
     if (this.#waits.size > 0 || deadline !== undefined) this.#followClock()
-    for (const [index, { due }] of waiting) {
+    for (const [index, { due }] of waiting.entries()) {
       if (due === never || this.#waits.has(index)) continue
       const wait: Wait = { timer: undefined, isOver: false }
       this.#waits.set(index, wait)

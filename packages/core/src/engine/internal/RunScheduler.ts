@@ -62,7 +62,7 @@ export interface LiveRun {
   /** True if the next step is to be taken even if nothing has happened. */
   isDue: boolean
   isOver: boolean
-  readonly listeners: Set<(result: RunResult) => void>
+  listeners: Set<(result: RunResult) => void> | undefined
 }
 
 /** So many steps are taken, and so long, before the event loop gets control. */
@@ -212,8 +212,9 @@ export class RunScheduler {
     const result = Effect.callback<RunResult>((resume) => {
       if (live.isOver) return resume(Effect.succeed(undefined))
       const tell = (over: RunResult) => resume(Effect.succeed(over))
+      live.listeners ??= new Set()
       live.listeners.add(tell)
-      return Effect.sync(() => live.listeners.delete(tell))
+      return Effect.sync(() => live.listeners?.delete(tell))
     })
     return Option.some(result)
   }
@@ -235,7 +236,7 @@ export class RunScheduler {
       isInLine: false,
       isDue: false,
       isOver: false,
-      listeners: new Set(),
+      listeners: undefined,
     }
     this.runs.set(run.id, live)
     this.slots.take(run.accountId)
@@ -389,7 +390,7 @@ export class RunScheduler {
     const { accountId, id } = live.run
     this.slots.give(accountId)
     if (this.runs.get(id) === live) this.runs.delete(id)
-    for (const tell of live.listeners) tell(result)
+    for (const tell of live.listeners ?? []) tell(result)
     if (this.runs.size > 0) return
     for (const tell of this.#onEmpty) tell()
   }

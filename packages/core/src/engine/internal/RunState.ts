@@ -30,6 +30,7 @@ import { Frontier } from "../../graph/internal/Frontier.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import type { Given, MissingValues, Scripts } from "./Inputs.ts"
 import { givenOrMissing, givenTo, runScope } from "./Inputs.ts"
+import { LazyMap } from "./LazyMap.ts"
 
 /** A node that may begin as soon as there is a free slot, with its inputs bound. */
 export interface Ready {
@@ -54,7 +55,7 @@ export interface RunState {
   run: Run
   readonly definition: Definition
   /** The latest row of each node that has one, by ordinal. */
-  readonly rows: Map<number, NodeRun>
+  readonly rows: LazyMap<number, NodeRun>
   readonly graph: Graph
   readonly frontier: Frontier
   readonly limits: Limits
@@ -69,11 +70,11 @@ export interface RunState {
   nextReady: number
   /** Ready nodes without effects, which a step may compute. */
   computable: Array<Ready>
-  readonly running: Map<number, Started>
-  readonly waiting: Map<number, WaitingNode>
+  readonly running: LazyMap<number, Started>
+  readonly waiting: LazyMap<number, WaitingNode>
   /** How the next attempt of a node begins that has begun before. */
-  readonly again: Map<number, ActiveNode>
-  readonly priorAttempts: Map<number, PriorAttempt>
+  readonly again: LazyMap<number, ActiveNode>
+  readonly priorAttempts: LazyMap<number, PriorAttempt>
   /** Number of the last message that is known here. */
   seen: number
   /** The messages that no node has taken, in order. */
@@ -81,7 +82,7 @@ export interface RunState {
   /** The numbers of those that the last step has given back to the workflow. */
   returned: ReadonlyArray<number>
   /** Messages that nodes have taken and may still be called with, by number. */
-  readonly held: Map<number, Message>
+  readonly held: LazyMap<number, Message>
   readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
   completed: number
   readonly failures: Array<{ readonly node: GraphNode; readonly error: string }>
@@ -140,7 +141,7 @@ export const resume = (
   const progress: RunState = {
     run,
     definition,
-    rows: new Map(record.nodeRuns.map((row) => [row.ordinal, row])),
+    rows: new LazyMap(),
     graph,
     frontier: Frontier.restore(graph, nodeRuns),
     limits,
@@ -150,20 +151,21 @@ export const resume = (
     ready: [],
     nextReady: 0,
     computable: [],
-    running: new Map(),
-    waiting: new Map(),
-    again: new Map(),
-    priorAttempts: new Map(),
+    running: new LazyMap(),
+    waiting: new LazyMap(),
+    again: new LazyMap(),
+    priorAttempts: new LazyMap(),
     seen: 0,
     inbox: [],
     returned: [],
-    held: new Map(),
+    held: new LazyMap(),
     responses: [],
     completed: 0,
     failures: [],
     exhausted: undefined,
     spent: () => 0,
   }
+  for (const row of record.nodeRuns) progress.rows.set(row.ordinal, row)
   // In the order in which they ended, because a failed run names the first failure.
   for (const row of nodeRuns.toSorted(bySequence)) {
     if (isNodeTerminal(row.status)) note(progress, graph.nodes[row.ordinal]!, row)

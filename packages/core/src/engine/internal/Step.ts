@@ -255,7 +255,7 @@ const whenUnseen = (
   if (decided.missed.length === 0 && !isSignaled && !isListening(progress)) return undefined
   const spare = change.fork()
   const { run } = progress
-  const again = new Map(progress.again)
+  const again = [...progress.again.entries()]
   change.see(progress.seen)
   return (messages) => {
     progress.run = run
@@ -335,7 +335,7 @@ const finishShortOfCredits = (
 ): Step => {
   const { again, run, running } = progress
   const spare = change.fork()
-  const before = new Map(again)
+  const before = [...again.entries()]
   const nextReady = progress.nextReady - decided.started.length
   const exhaust = (sentence: string, uncovered?: RunId): Step => {
     progress.exhausted = sentence

@@ -30,10 +30,10 @@ export type Decision =
 /** The progress of one run. Mutable, for one owner. */
 export class Frontier {
   readonly #graph: Graph
-  readonly #status: Array<NodeRunStatus> = []
-  readonly #outputs: Array<JsonObject | null> = []
+  readonly #status: Array<NodeRunStatus>
+  readonly #outputs: Array<JsonObject | null>
   /** In-edges of each node whose source has not ended. */
-  readonly #open: Int32Array
+  readonly #open: Array<number>
   /** Nodes whose last open in-edge closed since the last call of {@link advance}. */
   #ready: Array<number> = []
   /** Nodes without open in-edges, by a node that has not ended and whose outputs they use. */
@@ -41,15 +41,13 @@ export class Frontier {
   #remaining: number
 
   private constructor(graph: Graph) {
-    const count = graph.nodes.length
+    const { inStart, nodes } = graph
+    const count = nodes.length
     this.#graph = graph
-    this.#open = new Int32Array(count)
-    for (let n = 0; n < count; n++) {
-      this.#status.push("PENDING")
-      this.#outputs.push(null)
-      this.#open[n] = graph.inStart[n + 1]! - graph.inStart[n]!
-      if (this.#open[n] === 0) this.#ready.push(n)
-    }
+    this.#status = nodes.map(() => "PENDING")
+    this.#outputs = nodes.map(() => null)
+    this.#open = nodes.map((_, n) => inStart[n + 1]! - inStart[n]!)
+    for (let n = 0; n < count; n++) if (this.#open[n] === 0) this.#ready.push(n)
     this.#remaining = count
   }
 
