@@ -20,16 +20,16 @@ export const known: ReadonlyArray<string> = `
   cookie copied copy correlated cost count covers crash create credentials credit cron cross css csv
   curl current cursor custom cycle cycles damaged dashboard data database day deadline dearest
   decide decision declaration deepest default define delay delegation delegations deliver delivering
-  deprecated depth derived describe description destination detail dev dialog diamond difference
-  digest direct direction discrepancy disk distinct distributed docs doctor document domain down
-  drawing drawn due duplicated durably duration dynamic each earlier edit editable edited editing
-  editor effect element email empty encode encoded end endpoint engine english ensure environment
-  equality error estimate evaluate evaluated evaluation evaluator event every everywhere example
-  exceeded exception exchange executable execute execution executor exit expected expired explain
-  exported exposure expression expressions extend facts fail failure fair far fault fetch field file
-  fill filler filter find finish first fits fixed flag flags fold folded folder follow followed
-  follower followers for forbidden foreign forget form format found fragment frame frames free
-  freeze from frozen full function gate gather give given global go goes gone good graph growth
+  dense deprecated depth derived describe description destination detail dev dialog diamond
+  difference digest direct direction discrepancy disk distinct distributed docs doctor document
+  domain down drawing drawn due duplicated durably duration dynamic each earlier edit editable
+  edited editing editor effect element email empty encode encoded end endpoint engine english ensure
+  environment equality error estimate evaluate evaluated evaluation evaluator event every everywhere
+  example exceeded exception exchange executable execute execution executor exit expected expired
+  explain exported exposure expression expressions extend facts fail failure fair far fault fetch
+  field file fill filler filter find finish first fits fixed flag flags fold folded folder follow
+  followed follower followers for forbidden foreign forget form format found fragment frame frames
+  free freeze from frozen full function gate gather give given global go goes gone good graph growth
   guarded half halted hand handle hangs has hash head header health height held hello help highest
   hint history hmac holder hook host http icon icons id identifier idle if implied import imported
   in index input inputs insert inspector insufficient int4s int8s integer internal invalid inverse

@@ -50,11 +50,8 @@ const definitionsOf = (commits: Commits) => {
 
 /** The rows of one kind of all commits. */
 const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
-  names: table.map(({ name }) => name),
-  /** How many parameters the rows have. */
-  width: (hasSparse: boolean) =>
-    table.filter(({ isSparse }) => hasSparse || isSparse !== true).length,
-  unnest: (first: number, hasSparse: boolean) => Rows.unnest(table, first, hasSparse),
+  unnest: (first: number, hasSparse: boolean) =>
+    Rows.unnest(hasSparse ? table : Rows.dense(table), first),
   sent: (commits: Commits) => {
     const rows = rowsOf(commits)
     return rows.length === 0 ? undefined : Rows.sent(table, rows)

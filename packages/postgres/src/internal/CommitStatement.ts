@@ -36,7 +36,7 @@ type Fragment =
 /** The shape of a statement: its parts, and the sources of its rows. */
 class Shape {
   readonly #fragments: ReadonlySet<Fragment>
-  readonly #columns = new Map<RowSet, ReadonlyArray<string>>()
+  readonly #columns = new Map<RowSet, ReadonlyMap<string, string>>()
   readonly firstCredit: number
 
   constructor(fragments: ReadonlySet<Fragment>) {
@@ -44,9 +44,9 @@ class Shape {
     let next = 1
     for (const kind of kinds) {
       if (!fragments.has(kind)) continue
-      const hasSparse = fragments.has(`sparse ${kind}`)
-      this.#columns.set(kind, rowSets[kind].unnest(next, hasSparse))
-      next += rowSets[kind].width(hasSparse)
+      const columns = rowSets[kind].unnest(next, fragments.has(`sparse ${kind}`))
+      this.#columns.set(kind, columns)
+      next += columns.size
     }
     this.firstCredit = next
   }
@@ -55,24 +55,33 @@ class Shape {
     return this.#fragments.has(fragment)
   }
 
+  #columnsOf(kind: RowSet): ReadonlyMap<string, string> {
+    return this.#columns.get(kind)!
+  }
+
+  /** The columns of a table that the rows of a kind have. */
+  sent<Row>(kind: RowSet, table: Rows.Table<Row>): Rows.Table<Row> {
+    return table.filter(({ name }) => this.#columnsOf(kind).has(name))
+  }
+
   /** The rows of a kind, for a FROM clause. */
   from(kind: RowSet, alias: string): string {
-    return Rows.from(this.#columns.get(kind)!, alias)
+    return Rows.from(this.#columnsOf(kind).values(), alias)
   }
 
   /** The places and these columns of new runs. */
   fromNewRuns(alias: string, ...names: ReadonlyArray<string>): string {
-    const isWanted = (_: string, index: number) => {
-      const name = rowSets.newRuns.names[index]!
-      return name === "place" || names.includes(name)
-    }
-    return Rows.from(this.#columns.get("newRuns")!.filter(isWanted), alias)
+    const columns = this.#columnsOf("newRuns")
+    return Rows.from(
+      ["place", ...names].map((name) => columns.get(name)!),
+      alias,
+    )
   }
 
   /** The steps, each with what it changes if any of them changes more than every step does. */
   fromSteps(alias: string): string {
-    const changed = this.#columns.get("changes") ?? []
-    return Rows.from([...this.#columns.get("steps")!, ...changed], alias)
+    const changed = this.has("changes") ? this.#columnsOf("changes").values() : []
+    return Rows.from([...this.#columnsOf("steps").values(), ...changed], alias)
   }
 
   get hasPreconditions(): boolean {
@@ -122,14 +131,17 @@ const definitionsKnown = (shape: Shape): string => `known_definitions AS MATERIA
   ) d
 )`
 
-const runsCreated = (shape: Shape): string => `created AS (
-  INSERT INTO runs (${Rows.names(Rows.newRunColumns)})
-  SELECT ${Rows.names(Rows.newRunColumns)} FROM ${shape.from("newRuns", "b")}
-  WHERE ${shape.mayBe("b")}
-    AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
+const runsCreated = (shape: Shape): string => {
+  const names = Rows.names(shape.sent("newRuns", Rows.newRunColumns))
+  const isNamed = "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))"
+  return `created AS (
+  INSERT INTO runs (${names})
+  SELECT ${names} FROM ${shape.from("newRuns", "b")}
+  WHERE ${shape.mayBe("b")}${shape.has("names") ? ` AND ${isNamed}` : ""}
   ON CONFLICT (id) DO NOTHING
   RETURNING number, id, definition_id, ${KeyChanges.created}, ${UsageChanges.columns.join(", ")}
 ), ${KeyChanges.opened}`
+}
 
 const definitionsCreated = (shape: Shape): string => `defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
@@ -145,10 +157,12 @@ const changesMade = (shape: Shape): string => {
     shape.has("plain")
       ? `${name} = CASE WHEN s.is_changed THEN ${value} ELSE r.${name} END`
       : `${name} = ${value}`
+  const sent = shape.sent("changes", Rows.changes)
+  const parks = shape.has("sparse changes")
   const cleared = "CASE WHEN s.clears_losses THEN '[]' ELSE r.losses END"
   const made = [
-    ...Rows.changes.map(({ name }) => changed(name)),
-    changed("owner", "CASE WHEN s.due_at IS NULL THEN r.owner END"),
+    ...Rows.changes.map((each) => changed(each.name, sent.includes(each) ? undefined : "NULL")),
+    ...(parks ? [changed("owner", "CASE WHEN s.due_at IS NULL THEN r.owner END")] : []),
     ...(shape.has("clears") ? [changed("losses", cleared)] : []),
   ]
   return `, ${made.join(", ")}`
@@ -184,7 +198,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   FROM ${shape.fromSteps("s")}
   WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fencing_token = s.fence
     AND r.revision = s.revision AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
-    ${shape.has("changes") ? "AND r.messages <= coalesce(s.seen, r.messages)" : ""}
+    ${shape.has("sparse changes") ? "AND r.messages <= coalesce(s.seen, r.messages)" : ""}
   RETURNING s.place, ${advancedColumns(shape)}${shape.has("clears") ? ", s.clears_losses" : ""}
 )`
 
@@ -242,11 +256,14 @@ const nodeRunsRewritten = (shape: Shape): string => `rewritten_node_runs AS (
   WHERE n.run = a.number AND n.node_id = w.node_id AND a.few = 'applied'
 )`
 
-const eventsInserted = (shape: Shape): string => `inserted_events AS (
-  INSERT INTO run_events (run, ${Rows.names(Rows.events)})
-  SELECT a.number, ${Rows.names(Rows.events, "e")}
+const eventsInserted = (shape: Shape): string => {
+  const columns = shape.sent("events", Rows.events)
+  return `inserted_events AS (
+  INSERT INTO run_events (run, ${Rows.names(columns)})
+  SELECT a.number, ${Rows.names(columns, "e")}
   FROM ${shape.from("events", "e")} JOIN applied a ON a.place = e.place
 )`
+}
 
 const messagesTaken = (shape: Shape): string => `taken_messages AS (
   UPDATE run_messages m SET taken_by = t.taken_by
@@ -305,7 +322,8 @@ const textFor = (fragments: ReadonlySet<Fragment>): string => {
   const key = [...fragments].join()
   const known = texts.get(key)
   if (known !== undefined) return known
-  const text = textOf(new Shape(fragments))
+  // Postgres copies the text for every call.
+  const text = textOf(new Shape(fragments)).replaceAll(/\s+/g, " ")
   texts.set(key, text)
   return text
 }

@@ -48,6 +48,9 @@ const wireTypes: Record<Kind, number> = {
   json: PgTypes.OID.text,
 }
 
+/** True for a kind of which a parameter has the type; others are converted. */
+const isSentAs = (kind: Kind): boolean => kind !== "int8" && kind !== "json"
+
 const encode = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === undefined) return null
   if (kind === "json") return JSON.stringify(value)
@@ -88,6 +91,10 @@ export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown
 /** The columns of a table, as sparse columns. */
 export const sparse = <Row>(table: Table<Row>): Table<Row> =>
   table.map((column) => ({ ...column, isSparse: true }))
+
+/** The columns of a table that are not sparse. */
+export const dense = <Row>(table: Table<Row>): Table<Row> =>
+  table.filter(({ isSparse }) => isSparse !== true)
 
 export const texts = columns("text")
 export const jsons = columns("json")
@@ -306,32 +313,28 @@ export const isOf = (column: string, account: string): string => `(${column} = $
 export const unseen = (parameter: string): string => `(SELECT ${parameter})`
 
 /**
- * The columns of the rows of the parameters, in the order of the table. `first` is the number of
- * the first parameter. Sparse columns without parameters are null.
+ * The columns of the rows of the parameters, each by its name, in the order of the table. `first`
+ * is the number of the first parameter.
  */
-export const unnest = <Row>(
-  table: Table<Row>,
-  first: number,
-  hasSparse = true,
-): ReadonlyArray<string> => {
-  let next = first
-  return table.map(({ isSparse, kind, name }, index) => {
-    if (isSparse === true && !hasSparse) return `NULL::${kind} AS ${name}`
-    const column = `$${next++}::${kind}[]`
-    return `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`
-  })
-}
+export const unnest = <Row>(table: Table<Row>, first: number): ReadonlyMap<string, string> =>
+  new Map(
+    table.map(({ kind, name }, index) => {
+      const parameter = `$${first + index}`
+      const column = isSentAs(kind) ? parameter : `${parameter}::${kind}[]`
+      return [name, `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`]
+    }),
+  )
 
 /**
  * A FROM clause of what {@link unnest} gives. One `unnest` of several arrays would do the same, but
  * Postgres would store its rows first.
  */
-export const from = (expressions: ReadonlyArray<string>, alias: string): string =>
-  `(SELECT ${expressions.join(", ")}) AS ${alias}`
+export const from = (expressions: Iterable<string>, alias: string): string =>
+  `(SELECT ${[...expressions].join(", ")}) AS ${alias}`
 
 /** The rows of the parameters, for a FROM clause. */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string =>
-  from(unnest(table, first), alias)
+  from(unnest(table, first).values(), alias)
 
 /** A statement that inserts rows. Its parameters are those of a {@link source}. */
 export const insert = <Row>(name: string, table: Table<Row>): string =>
@@ -359,8 +362,8 @@ export const parameters = <Row>(
   table.map((column, index) => parameterOf(column.kind, valuesOf(column, rows), index))
 
 /**
- * The parameters of what {@link unnest} gives, and if those of sparse columns are among them: they
- * are if any row has a value in such a column.
+ * The parameters of a {@link source}, and if those of sparse columns are among them: they are if
+ * any row has a value in such a column.
  */
 export const sent = <Row>(
   table: Table<Row>,
