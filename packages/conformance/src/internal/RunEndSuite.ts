@@ -96,6 +96,26 @@ const scene = Effect.gen(function* () {
 
 const pairOf = (trigger: RunEndTrigger, run: Run) => `${trigger.id} ${run.id}`
 
+const together = (it: Tests): void => {
+  it.effect("has the ends of many runs that end at once, for the triggers that follow each", () =>
+    Effect.gen(function* () {
+      const { begun, endOf, made, pairs, runs, workflow } = yield* scene
+      const [one, two] = [yield* made(), yield* made({ on: ["FAILED"] })]
+      const all = yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, n) => n),
+        (n) => begun(n % 3 === 0 ? { workflowId: workflow.id } : {}),
+      )
+      const commits = all.map((run, n) => endOf(run, n % 2 === 0 ? "COMPLETED" : "FAILED"))
+      yield* Effect.forEach(commits, (commit) => runs.commit(commit), { concurrency: "unbounded" })
+      const expected = all.flatMap((run, n) => {
+        if (n % 3 === 0) return []
+        return [pairOf(n % 2 === 0 ? one : two, run)]
+      })
+      assert.deepStrictEqual(yield* pairs, expected.toSorted())
+    }),
+  )
+}
+
 const written = (it: Tests): void => {
   it.effect("has the end of a run for every trigger that follows it, with the commit", () =>
     Effect.gen(function* () {
@@ -342,6 +362,7 @@ export const runEndSuite = (it: Tests): void => {
   })
   describe("RunStore.commit, of a run that triggers follow", () => {
     written(it)
+    together(it)
     switched(it)
   })
 }

@@ -48,9 +48,6 @@ const wireTypes: Record<Kind, number> = {
   json: PgTypes.OID.text,
 }
 
-/** True for a kind of which a parameter has the type; others are converted. */
-const isSentAs = (kind: Kind): boolean => kind !== "int8" && kind !== "json"
-
 const encode = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === undefined) return null
   if (kind === "json") return JSON.stringify(value)
@@ -319,8 +316,8 @@ export const unseen = (parameter: string): string => `(SELECT ${parameter})`
 export const unnest = <Row>(table: Table<Row>, first: number): ReadonlyMap<string, string> =>
   new Map(
     table.map(({ kind, name }, index) => {
-      const parameter = `$${first + index}`
-      const column = isSentAs(kind) ? parameter : `${parameter}::${kind}[]`
+      // The client of a caller's transaction sends parameters without types.
+      const column = `$${first + index}::${kind}[]`
       return [name, `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`]
     }),
   )
