@@ -158,11 +158,11 @@ const changesMade = (shape: Shape): string => {
       ? `${name} = CASE WHEN s.is_changed THEN ${value} ELSE r.${name} END`
       : `${name} = ${value}`
   const sent = shape.sent("changes", Rows.changes)
-  const parks = shape.has("sparse changes")
+  const hasDueAt = shape.has("sparse changes")
   const cleared = "CASE WHEN s.clears_losses THEN '[]' ELSE r.losses END"
   const made = [
     ...Rows.changes.map((each) => changed(each.name, sent.includes(each) ? undefined : "NULL")),
-    ...(parks ? [changed("owner", "CASE WHEN s.due_at IS NULL THEN r.owner END")] : []),
+    ...(hasDueAt ? [changed("owner", "CASE WHEN s.due_at IS NULL THEN r.owner END")] : []),
     ...(shape.has("clears") ? [changed("losses", cleared)] : []),
   ]
   return `, ${made.join(", ")}`
