@@ -189,10 +189,10 @@ const scansOf = Effect.gen(function* () {
       'delivery_attempts') ORDER BY relname`
 })
 
-/** The statements over lists that were planned for what the lists held, time and again. */
+/** The statements over rows that were planned for what the rows held, time and again. */
 const plannedAnew = SqlClient.use(
   (sql) => sql`SELECT statement FROM pg_prepared_statements
-    WHERE custom_plans > 5 AND statement LIKE '%unnest(%'`,
+    WHERE custom_plans > 5 AND (statement LIKE '%unnest(%' OR statement LIKE '%applied (number%')`,
 )
 
 /** A run loses its owners, is a suspect of other runners, and makes progress. */

@@ -48,23 +48,34 @@ const definitionsOf = (commits: Commits) => {
   return ordered(byId.values(), ({ id }) => id)
 }
 
-/** The rows of one kind of all commits. */
-const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
-  unnest: (first: number, hasSparse: boolean) =>
-    Rows.unnest(hasSparse ? table : Rows.dense(table), first),
-  sent: (commits: Commits) => {
+/**
+ * The rows of one kind of all commits. If a commit has at most one of them, a statement of a single
+ * commit sends its values; of others it sends an array for each column, which costs Postgres more.
+ */
+const rowSet = <Row>(
+  table: Rows.Table<Row>,
+  rowsOf: (commits: Commits) => ReadonlyArray<Row>,
+  perCommit: "one" | "many" = "one",
+) => ({
+  expressions: (first: number, hasSparse: boolean, isSingle: boolean) =>
+    Rows.expressions(hasSparse ? table : Rows.dense(table), first, isSingle && perCommit === "one"),
+  sent: (commits: Commits, isSingle: boolean) => {
     const rows = rowsOf(commits)
-    return rows.length === 0 ? undefined : Rows.sent(table, rows)
+    return rows.length === 0 ? undefined : Rows.sent(table, rows, isSingle && perCommit === "one")
   },
 })
 
-/** The rows of a kind of which a commit has any number, each with the place of its commit. */
+/** The rows of a kind, each with the place of its commit. */
 const placedSet = <Row>(
   table: Rows.Table<Row>,
   rowsOf: (commit: RunCommit) => ReadonlyArray<Row>,
+  perCommit: "one" | "many" = "many",
 ) =>
-  rowSet(Rows.placed(table), (commits) =>
-    commits.flatMap(({ commit, place }) => rowsOf(commit).map((row) => ({ place, row }))),
+  rowSet(
+    Rows.placed(table),
+    (commits) =>
+      commits.flatMap(({ commit, place }) => rowsOf(commit).map((row) => ({ place, row }))),
+    perCommit,
   )
 
 /** True for a commit that clears the losses of its run. */
@@ -173,8 +184,8 @@ export const rowSets = {
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
   watched: rowSet(WaitingEnds.watched, (commits) => WaitingEnds.watchedBy(endedRuns(commits))),
-  ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy),
-  keyChanges: placedSet(KeyChanges.changes, KeyChanges.changeOf),
+  ended: placedSet(WaitingEnds.ended, WaitingEnds.endedBy, "one"),
+  keyChanges: placedSet(KeyChanges.changes, KeyChanges.changeOf, "one"),
 }
 export type RowSet = keyof typeof rowSets
 export const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>

@@ -20,10 +20,14 @@ import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as UsageChanges from "./UsageChanges.ts"
 import * as WaitingEnds from "./WaitingEnds.ts"
 
-/** A part that only some statements have. A `sparse` kind sends its sparse columns, too. */
+/**
+ * A part that only some statements have. A `sparse` kind sends its sparse columns, too. `single`
+ * stands for a statement of one commit, which needs no joins and sums for new runs.
+ */
 type Fragment =
   | RowSet
   | `sparse ${RowSet}`
+  | "single"
   | "names"
   | "credits"
   | "plain"
@@ -41,10 +45,11 @@ class Shape {
 
   constructor(fragments: ReadonlySet<Fragment>) {
     this.#fragments = fragments
+    const isSingle = fragments.has("single")
     let next = 1
     for (const kind of kinds) {
       if (!fragments.has(kind)) continue
-      const columns = rowSets[kind].unnest(next, fragments.has(`sparse ${kind}`))
+      const columns = rowSets[kind].expressions(next, fragments.has(`sparse ${kind}`), isSingle)
       this.#columns.set(kind, columns)
       next += columns.size
     }
@@ -226,11 +231,16 @@ const runsClosed = `closed AS (
   WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')
 )`
 
+const createdOf = (shape: Shape): string => {
+  // The place of a single commit is 0.
+  if (shape.has("single")) return "SELECT number, id, 0, owner, 'applied' FROM created"
+  return `SELECT c.number, c.id, b.place, c.owner, 'applied'
+    FROM created c JOIN ${shape.fromNewRuns("b", "id")} ON b.id = c.id`
+}
+
 const applied = (shape: Shape): string => {
-  const created = `SELECT c.number, c.id, b.place, c.owner, 'applied' AS few
-    FROM created c JOIN ${shape.has("newRuns") ? shape.fromNewRuns("b", "id") : ""} ON b.id = c.id`
   const all = [
-    ...(shape.has("newRuns") ? [created] : []),
+    ...(shape.has("newRuns") ? [createdOf(shape)] : []),
     ...(shape.has("steps") ? ["SELECT number, id, place, owner, 'applied' FROM advanced"] : []),
   ]
   return `applied (number, id, place, owner, few) AS (${all.join(" UNION ALL ")})`
@@ -295,7 +305,7 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("ends") ? [runsClosed] : []),
     applied(shape),
     ...(shape.has("newRuns") || shape.has("costs")
-      ? [UsageChanges.added(shape.has("newRuns"), shape.has("costs"))]
+      ? [UsageChanges.added((part) => shape.has(part))]
       : []),
     ...(shape.has("plainNodeRuns") ? [nodeRunsInserted("plainNodeRuns", shape)] : []),
     ...(shape.has("nodeRuns") ? [nodeRunsInserted("nodeRuns", shape)] : []),
@@ -375,10 +385,11 @@ export const compose = (
   commits: Commits,
   credits: { readonly areSettled: boolean } | undefined,
 ) => {
-  const fragments = new Set<Fragment>()
+  const isSingle = commits.length === 1
+  const fragments = new Set<Fragment>(isSingle ? ["single"] : [])
   const parameters: Array<unknown> = []
   for (const kind of kinds) {
-    const sent = rowSets[kind].sent(commits)
+    const sent = rowSets[kind].sent(commits, isSingle)
     if (sent === undefined) continue
     fragments.add(kind)
     if (sent.hasSparse) fragments.add(`sparse ${kind}`)

@@ -48,6 +48,16 @@ const wireTypes: Record<Kind, number> = {
   json: PgTypes.OID.text,
 }
 
+/** A parameter for one value, by the kind of its column. */
+const scalars: Record<Kind, (value: never) => PgTypes.Parameter> = {
+  text: PgTypes.text,
+  bytea: PgTypes.bytea,
+  bool: PgTypes.bool,
+  int4: PgTypes.int4,
+  int8: PgTypes.float8,
+  json: PgTypes.text,
+}
+
 const encode = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === undefined) return null
   if (kind === "json") return JSON.stringify(value)
@@ -311,27 +321,34 @@ export const unseen = (parameter: string): string => `(SELECT ${parameter})`
 
 /**
  * The columns of the rows of the parameters, each by its name, in the order of the table. `first`
- * is the number of the first parameter.
+ * is the number of the first parameter. If `isSingle`, there is one row, and its values are the
+ * parameters.
  */
-export const unnest = <Row>(table: Table<Row>, first: number): ReadonlyMap<string, string> =>
+export const expressions = <Row>(
+  table: Table<Row>,
+  first: number,
+  isSingle = false,
+): ReadonlyMap<string, string> =>
   new Map(
     table.map(({ kind, name }, index) => {
       // The client of a caller's transaction sends parameters without types.
-      const column = `$${first + index}::${kind}[]`
-      return [name, `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`]
+      const parameter = `$${first + index}::${kind}`
+      if (isSingle) return [name, `${parameter} AS ${name}`]
+      const array = index === 0 ? unseen(`${parameter}[]`) : `${parameter}[]`
+      return [name, `unnest(${array}) AS ${name}`]
     }),
   )
 
 /**
- * A FROM clause of what {@link unnest} gives. One `unnest` of several arrays would do the same, but
+ * A FROM clause of {@link expressions}. One `unnest` of several arrays would do the same, but
  * Postgres would store its rows first.
  */
-export const from = (expressions: Iterable<string>, alias: string): string =>
-  `(SELECT ${[...expressions].join(", ")}) AS ${alias}`
+export const from = (selected: Iterable<string>, alias: string): string =>
+  `(SELECT ${[...selected].join(", ")}) AS ${alias}`
 
 /** The rows of the parameters, for a FROM clause. */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string =>
-  from(unnest(table, first).values(), alias)
+  from(expressions(table, first).values(), alias)
 
 /** A statement that inserts rows. Its parameters are those of a {@link source}. */
 export const insert = <Row>(name: string, table: Table<Row>): string =>
@@ -359,19 +376,22 @@ export const parameters = <Row>(
   table.map((column, index) => parameterOf(column.kind, valuesOf(column, rows), index))
 
 /**
- * The parameters of a {@link source}, and if those of sparse columns are among them: they are if
- * any row has a value in such a column.
+ * The parameters of {@link expressions}, and if those of sparse columns are among them: they are
+ * if any row has a value in such a column. If `isSingle`, there is one row.
  */
 export const sent = <Row>(
   table: Table<Row>,
   rows: ReadonlyArray<Row>,
+  isSingle: boolean,
 ): { readonly parameters: ReadonlyArray<PgTypes.Parameter>; readonly hasSparse: boolean } => {
   const values = table.map((column) => valuesOf(column, rows))
   const hasSparse = table.some(
     ({ isSparse }, index) => isSparse === true && !values[index]!.every(isNull),
   )
+  const parameterFor = (kind: Kind, index: number) =>
+    isSingle ? scalars[kind](values[index]![0] as never) : parameterOf(kind, values[index]!, index)
   const all = table.flatMap(({ isSparse, kind }, index) =>
-    hasSparse || isSparse !== true ? [parameterOf(kind, values[index]!, index)] : [],
+    hasSparse || isSparse !== true ? [parameterFor(kind, index)] : [],
   )
   return { parameters: all, hasSparse }
 }

@@ -46,15 +46,17 @@ const ofCosts = `SELECT ${columns
   ) o WHERE a.actual_credits <> o.actual_credits`
 
 /** The part of a commit's statement that writes what its commits add. */
-export const added = (hasNewRuns: boolean, hasCosts: boolean): string => `usage_added AS (
+export const added = (has: (part: "newRuns" | "costs" | "single") => boolean): string => {
+  const sources = [...(has("newRuns") ? [ofNewRuns] : []), ...(has("costs") ? [ofCosts] : [])]
+  const sum = (name: string): string => (has("single") ? name : `sum(${name})`)
+  return `usage_added AS (
   INSERT INTO usage_changes (account_id, day, workflow_id, name_folded, key_id, runs,
     estimated_credits, actual_credits)
   SELECT account_id, created_at / ${dayMillis}, workflow_id, workflow_name_folded,
-    coalesce(key_id, ''), sum(runs), sum(estimated_credits), sum(actual_credits)
-  FROM (
-    ${[...(hasNewRuns ? [ofNewRuns] : []), ...(hasCosts ? [ofCosts] : [])].join(" UNION ALL ")}
-  ) u GROUP BY 1, 2, 3, 4, 5
+    coalesce(key_id, ''), ${["runs", "estimated_credits", "actual_credits"].map(sum).join(", ")}
+  FROM (${sources.join(" UNION ALL ")}) u ${has("single") ? "" : "GROUP BY 1, 2, 3, 4, 5"}
 )`
+}
 
 // The rows are written in one order, so that two processes which fold do not wait in a ring.
 const foldStatement = `
