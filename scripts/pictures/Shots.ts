@@ -6,8 +6,8 @@
  * what the pictures show, and comparing them.
  */
 import type { Browser, BrowserContext, Page } from "playwright-core"
-import type { Place } from "../../packages/dashboard/test/Pages.ts"
-import { isRead, pagesOf } from "../../packages/dashboard/test/Pages.ts"
+import type { Place } from "../../packages/dashboard/test/browser/Pages.ts"
+import { isRead, pagesOf } from "../../packages/dashboard/test/browser/Pages.ts"
 import type { Scene } from "./Scene.ts"
 
 /** What is used here of a browser: its types and those of Node do not go together. */

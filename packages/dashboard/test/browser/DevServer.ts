@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../../server/src/main.ts", import.meta.url))
+const main = fileURLToPath(new URL("../../../server/src/main.ts", import.meta.url))
 
 /** The token of its operators. */
 export const operatorToken = "operator-of-the-dashboard-0123456789abcdef"

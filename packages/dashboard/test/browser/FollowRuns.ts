@@ -4,7 +4,7 @@
  */
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 
 /** Expects that it works, and that axe finds nothing. The workflow Diamond is there. */
 export const followRuns = async (page: Page): Promise<void> => {

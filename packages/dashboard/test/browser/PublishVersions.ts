@@ -4,7 +4,7 @@
  */
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 
 const tab = (page: Page, name: string) =>
   page

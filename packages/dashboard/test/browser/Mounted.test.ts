@@ -8,8 +8,8 @@ import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { launchChromium } from "../../react/test/browser/Chromium.ts"
-import { record } from "../../react/test/browser/PageAudit.ts"
+import { launchChromium } from "../../../react/test/browser/Chromium.ts"
+import { record } from "../../../react/test/browser/PageAudit.ts"
 import { DevServer } from "./DevServer.ts"
 
 /** Against what hangs, not against what is slow. */

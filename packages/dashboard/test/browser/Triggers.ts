@@ -4,7 +4,7 @@
  */
 import type { Locator, Page } from "playwright-core"
 import { expect } from "vitest"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 
 /** Makes a schedule, changes it and removes it; expects that axe finds nothing. */
 export const makeSchedule = async (page: Page, receiver: string): Promise<void> => {

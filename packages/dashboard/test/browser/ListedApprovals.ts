@@ -2,7 +2,7 @@
  * On the page of approvals: goes to the form of what waits, decides, and finds it gone.
  */
 import type { Page } from "playwright-core"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 import { expect } from "vitest"
 
 const inputs = { title: "Ship order 17?", approvers: "ann@example.com", roles: ["editor"] }

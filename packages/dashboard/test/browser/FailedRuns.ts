@@ -3,7 +3,7 @@
  */
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 
 const data = { inputs: { message: "no stock" } }
 const node = { id: "stop", type: "fail", position: { x: 0, y: 0 }, data }

@@ -4,7 +4,7 @@
  */
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
-import { findingsOf } from "../../react/test/browser/PageAudit.ts"
+import { findingsOf } from "../../../react/test/browser/PageAudit.ts"
 
 /** Expects a run that waits, and cancels it. Begins on the first page. */
 export const startLater = async (page: Page): Promise<void> => {
