@@ -2,6 +2,7 @@
  * What a node puts out and the next one is given is stored once.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Samples from "@millrace/conformance/Samples"
 import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import * as Engine from "@millrace/core/engine/Engine"
@@ -13,6 +14,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as StoredInputs from "../src/internal/StoredInputs.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
 const account = AccountId.make("acc_inputs")
@@ -62,4 +64,36 @@ describe("Inputs of nodes", () => {
       )
     }).pipe(Effect.provide(layerEngine)),
   )
+
+  it("are stored with the bytes of their text, for one node and for many", () => {
+    const value = { name: 'ä€😀\\"', list: [1, null, { deep: large }] }
+    const inputs = [
+      { input: value },
+      { input: value, "größe €": value, text: large },
+      { list: [value, value], number: 12, nothing: null, "": large },
+    ]
+    const rows = inputs.map((input, index) => ({ ...Samples.nodeRun(`n${index}`), input }))
+    const implied = new Map(rows.map(({ nodeId }) => [nodeId, []]))
+    const expected = inputs.map((input) => [Buffer.byteLength(JSON.stringify(input))])
+    const stored = (sent: ReadonlyArray<StoredInputs.SentNodeRun>) =>
+      sent.map((each) => each.stored)
+    assert.deepStrictEqual(stored(StoredInputs.sentOf(rows, implied)), expected)
+    const alone = rows.flatMap((row) => StoredInputs.sentOf([row], implied))
+    assert.deepStrictEqual(stored(alone), expected)
+  })
+
+  it("are stored as they are if they are not implied, or short", () => {
+    const [short, whole] = [{ a: 1 }, { a: large }]
+    const rows = [short, whole].map((input) => ({ ...Samples.nodeRun("n"), input }))
+    const sent = StoredInputs.sentOf(rows, new Map([["m", []]]))
+    assert.deepStrictEqual(
+      sent.map(({ stored }) => stored),
+      [short, whole],
+    )
+    const implied = StoredInputs.sentOf(rows, new Map([["n", []]]))
+    assert.deepStrictEqual(
+      implied.map(({ stored }) => stored),
+      [short, [Buffer.byteLength(JSON.stringify(whole))]],
+    )
+  })
 })

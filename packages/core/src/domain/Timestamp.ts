@@ -41,16 +41,17 @@ const parse = (text: string) => {
     : Effect.succeed(millis)
 }
 
-/** The last time that was written: nodes of a run often begin and end in one millisecond. */
-const last = { millis: Number.NaN, text: "" }
+/** The last second that was written: nodes of a run often begin and end in one. */
+const last = { second: Number.NaN, text: "" }
 
 /** ISO 8601 text, UTC, with milliseconds: `2026-01-31T09:30:00.000Z`. */
 export const format = (millis: Timestamp): string => {
-  if (millis !== last.millis) {
-    last.text = new Date(millis).toISOString()
-    last.millis = millis
+  const second = Math.floor(millis / 1_000)
+  if (second !== last.second) {
+    last.text = new Date(second * 1_000).toISOString().slice(0, -"000Z".length)
+    last.second = second
   }
-  return last.text
+  return `${last.text}${String(Math.floor(millis - second * 1_000)).padStart(3, "0")}Z`
 }
 
 /** The codec between {@link Timestamp} and its text. */

@@ -61,6 +61,25 @@ describe("sizeOf", () => {
     expect(size({}, [{ ...row, ...part }]) - size({}, [row])).toBeGreaterThanOrEqual(text.length)
   })
 
+  it("counts a value once that one node puts out and others are given", () => {
+    const value = { text }
+    const ports = size({}, [row, row, row]) + 3 * ("a".length + 8)
+    const given = { ...row, input: { a: value } }
+    expect(size({}, [{ ...row, output: { a: value } }, given, given]) - ports).toBe(
+      "text".length + 8 + text.length,
+    )
+    const equal = [1, 2, 3].map(() => ({ ...row, input: { a: { text } } }))
+    expect(size({}, equal) - ports).toBe(3 * ("text".length + 8 + text.length))
+  })
+
+  it("counts a text as often as it is given, and null as nothing", () => {
+    const ports = size({}, [row, row]) + 2 * ("a".length + 8)
+    const given = { ...row, input: { a: text } }
+    expect(size({}, [given, given]) - ports).toBe(2 * text.length)
+    const none = { ...row, input: { a: null } }
+    expect(size({}, [none, none])).toBe(ports)
+  })
+
   it("counts something for each run and each node", () => {
     expect(bare).toBeGreaterThan(0)
     expect(size({}, [row, row]) - size({}, [row])).toBe(size({}, [row]) - bare)

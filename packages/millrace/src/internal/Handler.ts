@@ -80,19 +80,20 @@ const andThen = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): A
 /** The validated values, or a failure with the problems of all ports. */
 const valuesOf = (
   ports: PortMap,
-  results: ReadonlyMap<string, SchemaResult>,
+  results: ReadonlyArray<SchemaResult>,
   side: "input" | "output",
 ): JsonObject => {
-  const entries: Array<readonly [string, unknown]> = []
+  const values: Array<readonly [string, unknown]> = []
   const problems: Array<string> = []
+  let index = 0
   for (const name of ports.keys()) {
-    const result = results.get(name)!
+    const result = results[index++]!
     if (result.issues !== undefined) {
       problems.push(`${side} "${name}": ${clausesOf(result).join(", ")}`)
-    } else if (result.value !== undefined) entries.push([name, result.value])
+    } else if (result.value !== undefined) values.push([name, result.value])
   }
   if (problems.length > 0) throw new NodeError(problems.join("; "), { retryable: false })
-  return Object.fromEntries(entries) as JsonObject
+  return Object.fromEntries(values) as JsonObject
 }
 
 /**
@@ -103,16 +104,14 @@ const through = (
   values: JsonObject,
   direction: "read" | "write",
 ): Awaitable<JsonObject> => {
-  const results = new Map<string, SchemaResult>()
-  const pending: Array<PromiseLike<unknown>> = []
+  const results: Array<Awaitable<SchemaResult>> = []
   for (const [name, port] of ports) {
-    const result = port[direction](Object.hasOwn(values, name) ? values[name] : undefined)
-    if (isPromise(result)) pending.push(result.then((each) => results.set(name, each)))
-    else results.set(name, result)
+    results.push(port[direction](Object.hasOwn(values, name) ? values[name] : undefined))
   }
   const side = direction === "read" ? "input" : "output"
-  const all = pending.length === 0 ? undefined : Promise.all(pending)
-  return andThen<unknown, JsonObject>(all, () => valuesOf(ports, results, side))
+  return results.some(isPromise)
+    ? Promise.all(results.map(async (each) => each)).then((all) => valuesOf(ports, all, side))
+    : valuesOf(ports, results as ReadonlyArray<SchemaResult>, side)
 }
 
 const returnedEffect =
@@ -123,8 +122,10 @@ const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
   if (Effect.isEffect(returned)) throw new NodeError(returnedEffect, { retryable: false })
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
-  const undeclared = Object.entries(values).filter(([name]) => !ports.has(name))
-  if (undeclared.length > 0) return Object.fromEntries(undeclared)
+  const undeclared = Object.keys(values).filter((name) => !ports.has(name))
+  if (undeclared.length > 0) {
+    return Object.fromEntries(undeclared.map((name) => [name, values[name]])) as JsonObject
+  }
   return through(ports, values, "write")
 }
 

@@ -135,7 +135,7 @@ const taken: Rows.Table<TakenMessage> = [
 const sentOf =
   (rowsOf: (commit: RunCommit) => ReadonlyArray<NodeRun>) =>
   (commit: RunCommit): ReadonlyArray<StoredInputs.SentNodeRun> =>
-    rowsOf(commit).map((row) => ({ row, ports: commit.implied?.get(row.nodeId) }))
+    StoredInputs.sentOf(rowsOf(commit), commit.implied)
 
 const isPlainRow = (row: NodeRun): boolean =>
   row.status === "COMPLETED" &&

@@ -4,6 +4,7 @@
  * Guarantees: what is larger than asked for is not counted to its end. Leaves out: what numbers
  * take, and how a store writes them.
  */
+import type { JsonObject } from "../../domain/Json.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 
 /** What a run, and a node run, takes beside the values in it. */
@@ -24,19 +25,42 @@ const withCharacters = (size: number, value: unknown, most: number): number => {
   return sum
 }
 
+/**
+ * Counts the characters of inputs and outputs. A value that is given on is in memory once and is
+ * stored once, so it does not count again beside where it was counted.
+ */
+class PortSizes {
+  #last: unknown
+
+  /** Adds to `size`, until that is more than `most`. */
+  with(size: number, ports: JsonObject | null, most: number): number {
+    let sum = size
+    for (const port in ports) {
+      if (sum > most) return sum
+      sum += port.length + 8
+      const value = ports[port]
+      if (typeof value === "object" && value === this.#last) continue
+      this.#last = value
+      sum = withCharacters(sum, value, most)
+    }
+    return sum
+  }
+}
+
 /** The characters of a run and its rows; one that has more than `most` has at least so many. */
 export const sizeOf = (
   { nodeRuns, run }: Pick<RunRecord, "run" | "nodeRuns">,
   most: number,
 ): number => {
+  const ports = new PortSizes()
   let size = runSize + nodeRuns.length * nodeRunSize
   for (const value of [run.values, run.output, run.inputOverrides, run.viewport]) {
     size = withCharacters(size, value, most)
   }
   for (const { error, input, logs, output } of nodeRuns) {
     if (size > most) return size
-    size = withCharacters(size, input, most)
-    size = withCharacters(size, output, most)
+    size = ports.with(size, input, most)
+    size = ports.with(size, output, most)
     size = withCharacters(size, logs, most)
     size = withCharacters(size, error, most)
   }
