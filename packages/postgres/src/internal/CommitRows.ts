@@ -49,8 +49,8 @@ const definitionsOf = (commits: Commits) => {
 }
 
 /**
- * The rows of one kind of all commits. If a commit has at most one of them, a statement of a single
- * commit sends its values; of others it sends an array for each column, which costs Postgres more.
+ * The rows of one kind of all commits. Their columns are sent as arrays; but as values, which cost
+ * Postgres less, if there is a single commit, and a commit has at most one row of this kind.
  */
 const rowSet = <Row>(
   table: Rows.Table<Row>,

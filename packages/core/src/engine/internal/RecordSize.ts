@@ -26,8 +26,8 @@ const withCharacters = (size: number, value: unknown, most: number): number => {
 }
 
 /**
- * Counts the characters of inputs and outputs. A value that is given on is in memory once and is
- * stored once, so it does not count again beside where it was counted.
+ * Counts the characters of inputs and outputs. A value that goes from an output to inputs is in
+ * memory once and is stored once. So it counts once if it comes several times in a row.
  */
 class PortSizes {
   #last: unknown
