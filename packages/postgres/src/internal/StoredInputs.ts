@@ -40,7 +40,10 @@ class ByteCount {
   /** The bytes of an input: of the names and values of its ports, with what stands between them. */
   ofInput(input: JsonObject): number {
     let bytes = 1
-    for (const port of Object.keys(input)) bytes += this.#of(port) + this.#of(input[port]) + 2
+    for (const port of Object.keys(input)) {
+      const value = input[port]
+      if (value !== undefined) bytes += this.#of(port) + this.#of(value) + 2
+    }
     return bytes
   }
 }
