@@ -122,10 +122,8 @@ const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
   if (Effect.isEffect(returned)) throw new NodeError(returnedEffect, { retryable: false })
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
-  const undeclared = Object.keys(values).filter((name) => !ports.has(name))
-  if (undeclared.length > 0) {
-    return Object.fromEntries(undeclared.map((name) => [name, values[name]])) as JsonObject
-  }
+  const undeclared = Object.entries(values).filter(([name]) => !ports.has(name))
+  if (undeclared.length > 0) return Object.fromEntries(undeclared)
   return through(ports, values, "write")
 }
 
