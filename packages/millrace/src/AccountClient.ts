@@ -116,7 +116,9 @@ export const clientsOf = (runtime: Runtime<AccountServices>, transportOf: Transp
   return (id: string): AccountClient => {
     if (!Schema.is(Identifier)(id)) throw invalid("account: expected the id of an account")
     const account = AccountId.make(id)
-    const client = clients.get(id) ?? clientOf(knowing(runtime, account), account, transportOf)
+    const known = clients.get(id)
+    if (known !== undefined) return known
+    const client = clientOf(knowing(runtime, account), account, transportOf)
     clients.set(id, client)
     return client
   }

@@ -113,7 +113,9 @@ export class GraphCache extends Context.Service<
         if (!isKept) return shareable(definition, overrides)
         renew()
         const { id } = definition
-        const compiled = kept.get(id) ?? shareable(definition, overrides)
+        const known = kept.get(id)
+        if (known !== undefined) return known
+        const compiled = shareable(definition, overrides)
         kept.set(id, compiled)
         return compiled
       },

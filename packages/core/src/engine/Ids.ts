@@ -2,7 +2,7 @@
  * Makes identifiers: a typed prefix and a UUID of version 7, so they sort by the time at which they
  * were made. Nothing else in the engine makes identifiers.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Record } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { IdKind } from "../domain/Id.ts"
 import { prefixes } from "../domain/Id.ts"
@@ -41,9 +41,12 @@ export class Ids extends Context.Service<
     Effect.map(SecureRandom.SecureRandom, (random) => {
       // The platform draws bytes synchronously.
       const source = pooled((size) => Effect.runSync(random.randomBytes(size)))
-      const names = SecureRandom.make(source)
+      const uuid = SecureRandom.make(source).uuidV7()
+      const makers = Record.map(prefixes, (prefix) =>
+        Effect.map(uuid, (text) => `${prefix}_${text}`),
+      )
       return Ids.of({
-        make: (kind) => Effect.map(names.uuidV7(), (uuid) => `${prefixes[kind]}_${uuid}`),
+        make: (kind) => makers[kind],
         bytes: random.randomBytes,
       })
     }),

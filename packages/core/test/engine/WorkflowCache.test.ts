@@ -54,17 +54,17 @@ describe("WorkflowCache", () => {
     assert.isUndefined(kept.find(account, now.id))
   })
 
-  it("forgets the one unused for longest when there are too many", () => {
+  it("forgets those unused for longest when there are too many, and keeps what is used", () => {
     const kept = new WorkflowCache()
-    const all = Array.from({ length: workflowsCached + 2 }, (_, n) => drawn(`wf_${n}`))
-    for (const workflow of all.slice(0, workflowsCached)) kept.keep(workflow)
-    kept.find(account, all[0]!.id)
-    for (const workflow of all.slice(workflowsCached)) kept.keep(workflow)
-    const forgotten = all.filter(({ id }) => kept.find(account, id) === undefined)
-    assert.deepStrictEqual(
-      forgotten.map(({ id }) => id),
-      ["wf_1", "wf_2"],
-    )
+    const used = drawn("used")
+    kept.keep(used)
+    const all = Array.from({ length: 2 * workflowsCached }, (_, n) => drawn(`wf_${n}`))
+    for (const workflow of all) {
+      kept.keep(workflow)
+      assert.strictEqual(kept.find(account, used.id), used)
+    }
+    assert.isUndefined(kept.find(account, all[0]!.id))
+    assert.strictEqual(kept.find(account, all.at(-1)!.id), all.at(-1))
   })
 })
 

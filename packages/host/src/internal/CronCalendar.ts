@@ -43,9 +43,11 @@ const make = (): Calendar => {
 
   const read = ({ cron, timezone }: CronText): Cron => {
     const name = `${timezone}\n${cron}`
-    const known = crons.get(name) ?? new Cron(cron, { timezone, paused: true })
-    crons.set(name, known)
-    return known
+    const known = crons.get(name)
+    if (known !== undefined) return known
+    const made = new Cron(cron, { timezone, paused: true })
+    crons.set(name, made)
+    return made
   }
 
   return {

@@ -191,7 +191,8 @@ export const admitAll = (
     const isAlone = !Statements.isWithin(sql, context)
     const batch = new Batch()
     const members = asked.map((each) => batch.add(each))
-    return Effect.map(sql.unsafe<Row>(statement, parametersOf(batch, isAlone)), (rows) => {
+    const asking = Statements.complete<Row>(sql, statement, parametersOf(batch, isAlone))
+    return Effect.map(asking, (rows) => {
       const answers = new Map<number, Answer>()
       const workflows = new Map<number, Workflow>()
       for (const { answer, place, workflow } of rows) {

@@ -20,18 +20,16 @@ export const storageError = (operation: string, error: SqlError): StorageError =
  * Turns the database's errors of an effect into the ports' error. One is a defect where the
  * connection of a transaction is gone, so that nobody can end the transaction.
  */
-export const orStorageError =
-  (operation: string) =>
-  <A, E, R>(
+export const orStorageError = (operation: string) => {
+  const named = <E>(error: E) =>
+    isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>)
+  const caught = (defect: unknown) =>
+    isSqlError(defect) ? Effect.fail(storageError(operation, defect)) : Effect.die(defect)
+  return <A, E, R>(
     self: Effect.Effect<A, E, R>,
   ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> =>
-    Effect.catchDefect(
-      Effect.mapError(self, (error) =>
-        isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>),
-      ),
-      (defect) =>
-        isSqlError(defect) ? Effect.fail(storageError(operation, defect)) : Effect.die(defect),
-    )
+    Effect.catchDefect(Effect.mapError(self, named<E>), caught)
+}
 
 /** The methods of a port. They may also fail with errors of the database. */
 export type DatabasePort<Port> = {

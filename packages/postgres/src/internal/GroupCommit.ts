@@ -9,7 +9,7 @@
  * same key go out in their order, and never two at the same time. If a caller is interrupted, its
  * member is withdrawn while it waits; once in flight, it is written. Leaves out: what a flush is.
  */
-import { Effect, Exit, FiberSet, type Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Scheduler, type Scope } from "effect"
 
 /** How members are gathered and written. */
 export interface Options<Member, Outcome, E> {
@@ -40,12 +40,24 @@ export interface Options<Member, Outcome, E> {
   readonly flushesAtOnce: number
 }
 
-interface Waiting<Member, Outcome, E> {
+/** A member that has not gone out, or has no outcome yet. Mutable. */
+class Waiting<Member, Outcome, E> {
   readonly member: Member
   readonly key: string | undefined
   readonly exclusivityKey: string | undefined
   readonly resolve: (exit: Exit.Exit<Outcome, E>) => void
-  isAbandoned: boolean
+  isAbandoned = false
+
+  constructor(
+    member: Member,
+    { exclusivityKeyOf, keyOf }: Options<Member, Outcome, E>,
+    resolve: (exit: Exit.Exit<Outcome, E>) => void,
+  ) {
+    this.member = member
+    this.key = keyOf(member)
+    this.exclusivityKey = exclusivityKeyOf?.(member)
+    this.resolve = resolve
+  }
 }
 
 /** Fewer members go out in one flush, because every flush costs time. */
@@ -113,11 +125,19 @@ const write = <Member, Outcome, E>(
     })
   })
 
+/** A flush that has gone out. Mutable. */
+interface Flight<Member, Outcome, E> {
+  readonly batch: ReadonlyArray<Waiting<Member, Outcome, E>>
+  fiber: Fiber.Fiber<void> | undefined
+}
+
 /** The members that wait, the flushes in flight, and when the next flush goes out. */
 class Flights<Member, Outcome, E> {
   readonly #options: Options<Member, Outcome, E>
-  readonly #fork: (effect: Effect.Effect<void>) => unknown
-  readonly #inFlight = new Set<ReadonlyArray<Waiting<Member, Outcome, E>>>()
+  readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly #dispatcher: Scheduler.SchedulerDispatcher
+  /** An array: a set would keep flights that have landed, until old memory is collected. */
+  #inFlight: ReadonlyArray<Flight<Member, Outcome, E>> = []
   readonly #busy = new Set<string>()
   readonly #held = new Set<string>()
   #members = 0
@@ -128,33 +148,36 @@ class Flights<Member, Outcome, E> {
 
   constructor(
     options: Options<Member, Outcome, E>,
-    fork: (effect: Effect.Effect<void>) => unknown,
+    fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+    dispatcher: Scheduler.SchedulerDispatcher,
   ) {
     this.#options = options
     this.#fork = fork
+    this.#dispatcher = dispatcher
   }
 
   readonly submit = (member: Member): Effect.Effect<Outcome, E> =>
     Effect.callback<Outcome, E>((resume) => {
       if (this.#isClosed) return resume(Effect.fail(this.#options.closed))
-      const key = this.#options.keyOf(member)
-      const exclusivityKey = this.#options.exclusivityKeyOf?.(member)
-      const one = { member, key, exclusivityKey, resolve: resume, isAbandoned: false }
+      const one = new Waiting(member, this.#options, resume)
       this.#waiting.push(one)
-      if (this.#inFlight.size === 0 && !this.#isTelling) this.#depart()
+      if (this.#inFlight.length === 0 && !this.#isTelling) this.#depart()
       else this.#departSoon()
       return Effect.sync(() => {
         one.isAbandoned = true
       })
     })
 
-  readonly close: Effect.Effect<void> = Effect.sync(() => {
+  /** Fails all members, interrupts the flushes in flight, and waits until those are over. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#isClosed = true
-    const all = [...[...this.#inFlight].flat(), ...this.#waiting]
+    const flights = this.#inFlight
+    const all = [...flights.flatMap(({ batch }) => batch), ...this.#waiting]
     this.#waiting = []
     for (const one of all) {
       one.resolve(Exit.fail(this.#options.closed))
     }
+    return Fiber.interruptAll(flights.flatMap(({ fiber }) => fiber ?? []))
   })
 
   /**
@@ -163,7 +186,7 @@ class Flights<Member, Outcome, E> {
    */
   #depart(landed = 0): void {
     const { flushesAtOnce, maxMembers } = this.#options
-    while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
+    while (this.#waiting.length > 0 && this.#inFlight.length < flushesAtOnce) {
       const share = Math.ceil((this.#waiting.length + this.#members + landed) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
       const { next, rest } = takeNext(this.#waiting, this.#busy, this.#held, limit)
@@ -175,17 +198,17 @@ class Flights<Member, Outcome, E> {
 
   /** Starts flushes after all other fibers had a chance to submit. */
   #departSoon(): void {
-    if (this.#isDue || this.#inFlight.size >= this.#options.flushesAtOnce) return
+    if (this.#isDue || this.#inFlight.length >= this.#options.flushesAtOnce) return
     this.#isDue = true
-    const depart = Effect.sync(() => {
+    this.#dispatcher.scheduleTask(() => {
       this.#isDue = false
       this.#depart()
-    })
-    this.#fork(Effect.andThen(Effect.yieldNow, depart))
+    }, 0)
   }
 
   #fly(batch: ReadonlyArray<Waiting<Member, Outcome, E>>): void {
-    this.#inFlight.add(batch)
+    const flight: Flight<Member, Outcome, E> = { batch, fiber: undefined }
+    this.#inFlight = [...this.#inFlight, flight]
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
     for (const { exclusivityKey } of batch)
@@ -193,22 +216,23 @@ class Flights<Member, Outcome, E> {
     const hasExclusivityKey = batch.some(({ exclusivityKey }) => exclusivityKey !== undefined)
     const land = (tell: Tell): void => {
       if (hasExclusivityKey) {
-        this.#clear(batch)
+        this.#clear(flight)
         this.#depart(batch.length)
         this.#isTelling = true
         tell()
         this.#isTelling = false
       } else {
         tell()
-        this.#clear(batch)
+        this.#clear(flight)
         this.#depart()
       }
     }
-    this.#fork(Effect.map(write(batch, this.#options), land))
+    flight.fiber = this.#fork(Effect.map(write(batch, this.#options), land))
   }
 
-  #clear(batch: ReadonlyArray<Waiting<Member, Outcome, E>>): void {
-    this.#inFlight.delete(batch)
+  #clear(flight: Flight<Member, Outcome, E>): void {
+    const { batch } = flight
+    this.#inFlight = this.#inFlight.filter((other) => other !== flight)
     this.#members -= batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
     for (const { exclusivityKey } of batch)
@@ -220,10 +244,9 @@ class Flights<Member, Outcome, E> {
 export const make = Effect.fnUntraced(function* <Member, Outcome, E>(
   options: Options<Member, Outcome, E>,
 ): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, E>, never, Scope.Scope> {
-  const fibers = yield* FiberSet.make<void>()
-  const fork = yield* FiberSet.runtime(fibers)()
-  const flights = new Flights(options, fork)
-  // Runs before the flushes are interrupted, so members fail with `closed`.
+  const context = yield* Effect.context()
+  const dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
+  const flights = new Flights(options, Effect.runForkWith(context), dispatcher)
   yield* Effect.addFinalizer(() => flights.close)
   return flights.submit
 })

@@ -16,6 +16,7 @@ import * as CreditBalances from "./CreditBalances.ts"
 import * as Preconditions from "./Preconditions.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
+import * as Statements from "./Statements.ts"
 import type { WrittenRuns } from "./WrittenRuns.ts"
 
 /** The idempotency key of a start, and its preconditions. */
@@ -75,7 +76,7 @@ const writePlain = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Outcome>, SqlError> {
   const sent = placed(commits, written)
   const { parameters, text } = CommitStatement.compose(sent, undefined)
-  const rows = yield* sql.unsafe<CommitStatement.Applied>(text, parameters)
+  const rows = yield* Statements.complete<CommitStatement.Applied>(sql, text, parameters)
   const applied = new Set<RunCommit>()
   for (const { number, owned, place } of rows) {
     const { commit } = sent[place]!
@@ -102,7 +103,7 @@ const writeCredits = Effect.fnUntraced(function* (
   areSettled: boolean,
 ): Effect.fn.Return<ReadonlyArray<Answer>, SqlError> {
   const { parameters, text } = CommitStatement.compose(placed(commits, written), { areSettled })
-  const rows = yield* sql.unsafe<RunCredits.Answered>(text, parameters)
+  const rows = yield* Statements.complete<RunCredits.Answered>(sql, text, parameters)
   const answers = new Map(rows.map((row) => [row.id, row]))
   return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit, written))
 })

@@ -109,7 +109,10 @@ export const read = (
 }
 
 /** Definitions that were read, by their ids. They never change. */
-export type KnownDefinitions = Map<string, Definition>
+export interface KnownDefinitions {
+  readonly get: (id: string) => Definition | undefined
+  readonly set: (id: string, definition: Definition) => unknown
+}
 
 /**
  * The records of runs whose rows are known, in their order. Each run stays as it is here, even if
@@ -122,8 +125,11 @@ export const complete = (
   definitions: KnownDefinitions,
 ): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
   if (runs.length === 0) return Effect.succeed([])
-  const wanted = new Set(runs.map(({ definitionId }) => definitionId))
-  const found = new Map([...definitions].filter(([id]) => wanted.has(id)))
+  const found = new Map<string, Definition>()
+  for (const { definitionId } of runs) {
+    const definition = definitions.get(definitionId)
+    if (definition !== undefined) found.set(definitionId, definition)
+  }
   const ids = runs.map(({ id }) => Rows.text(id))
   const known = runs.map((run): Part => ({ id: run.id, run, definition: null, node: null }))
   return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, null, [...found.keys()]]), (rows) => {

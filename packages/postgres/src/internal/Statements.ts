@@ -8,6 +8,7 @@
 import { Context, Effect, Option, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import type { Statement } from "effect/sql/Statement"
 import * as GroupCommit from "./GroupCommit.ts"
 
 /** How long a statement for many callers may take. Then its connection counts as broken. */
@@ -35,6 +36,18 @@ export type Options<Member, Outcome> = Pick<
   /** How many statements may run at once; two by default. */
   readonly flushesAtOnce?: number
 }
+
+/**
+ * The statement `sql.unsafe` makes, without its memory: the driver keeps the parameters of every
+ * statement that it compiles in a weak map, from which only a full collection takes them. This text
+ * is complete, so there is nothing to compile.
+ */
+export const complete = <Row extends object>(
+  sql: SqlClient,
+  text: string,
+  parameters: ReadonlyArray<unknown>,
+): Statement<Row> =>
+  Object.assign(sql.unsafe<Row>(text, parameters), { compile: () => [text, parameters] as const })
 
 /** The column `value` of all rows that a statement returns. */
 export const values = <A>(

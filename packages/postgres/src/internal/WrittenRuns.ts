@@ -82,7 +82,7 @@ export class WrittenRuns {
     if (expected._tag === "New" && !expected.definition.id.startsWith(run.id)) {
       this.#definitions.set(expected.definition.id, true)
     }
-    if (!isOwned || isTerminal(run.status)) return void this.#runs.delete(run.id)
+    if (!isOwned || isTerminal(run.status)) return this.#runs.delete(run.id)
     const { accountId, fence, revision, startedAt, status } = run
     const { actualCredits, childCredits, heldCredits } = run
     const credits = { heldCredits, actualCredits, childCredits }

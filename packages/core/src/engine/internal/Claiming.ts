@@ -34,8 +34,9 @@ class Refusals {
   }
 
   at(now: number): ReadonlyArray<RunId> {
-    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
-    return [...this.#until.keys()]
+    const refused = this.#until.entries()
+    for (const [id, until] of refused) if (until <= now) this.#until.delete(id)
+    return refused.flatMap(([id, until]) => (until > now ? id : []))
   }
 }
 

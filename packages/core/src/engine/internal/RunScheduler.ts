@@ -49,20 +49,33 @@ export type Requirements = RunStore | NodeTypes | GraphCache | RunNotifier
  */
 export type RunResult = RunRecord | undefined
 
+/** Which run it is, and the fence under which this process owns it. */
+export type OwnedRun = Pick<Run, "accountId" | "fence" | "id">
+
 /** A run that this process executes. Mutable. */
-export interface LiveRun {
-  /** As it was when the execution began. */
-  readonly run: Run
+export class LiveRun {
+  readonly run: OwnedRun
   /** None until its first step is stored. */
   execution: RunExecution | undefined
   /** What the execution waits for: a step that is being stored, for example. */
   pending: Fiber.Fiber<unknown, unknown> | undefined
   /** True while it is in line for its next step. */
-  isInLine: boolean
+  isInLine = false
   /** True if the next step is to be taken even if nothing has happened. */
-  isDue: boolean
-  isOver: boolean
+  isDue = false
+  isOver = false
   listeners: Set<(result: RunResult) => void> | undefined
+
+  constructor({ accountId, fence, id }: OwnedRun) {
+    this.run = { accountId, fence, id }
+  }
+
+  /** Lets go of what it holds: a map may keep an entry for long after it was deleted. */
+  release(): void {
+    this.execution = undefined
+    this.pending = undefined
+    this.listeners = undefined
+  }
 }
 
 /** So many steps are taken, and so long, before the event loop gets control. */
@@ -73,7 +86,7 @@ const millisPerPass = 20
  * Logs that a run which this process executed has another owner now. A run that has ended, for
  * example because it was canceled, or that has no owner, was not lost.
  */
-export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) {
+export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: OwnedRun) {
   const store = yield* RunStore
   const found = yield* Effect.orElseSucceed(store.find(accountId, id), () => Option.none())
   const now = Option.getOrUndefined(found)?.run
@@ -229,15 +242,7 @@ export class RunScheduler {
   /** Takes the place of an older execution of the same run. */
   #add(run: Run): LiveRun {
     const older = this.runs.get(run.id)
-    const live: LiveRun = {
-      run,
-      execution: undefined,
-      pending: undefined,
-      isInLine: false,
-      isDue: false,
-      isOver: false,
-      listeners: undefined,
-    }
+    const live = new LiveRun(run)
     this.runs.set(run.id, live)
     this.slots.take(run.accountId)
     if (older !== undefined) this.#remove(older)
@@ -391,6 +396,7 @@ export class RunScheduler {
     this.slots.give(accountId)
     if (this.runs.get(id) === live) this.runs.delete(id)
     for (const tell of live.listeners ?? []) tell(result)
+    live.release()
     if (this.runs.size > 0) return
     for (const tell of this.#onEmpty) tell()
   }

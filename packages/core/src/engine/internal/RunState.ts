@@ -50,12 +50,24 @@ export interface PriorAttempt {
   readonly credits: MicroCredits
 }
 
+const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
+  settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
+
+const nothingSpent = (): MicroCredits => 0
+
+/** What a new owner is told besides what is stored. */
+export interface Environment {
+  readonly limits: Limits
+  readonly now: Timestamp
+  readonly random: () => number
+}
+
 /** What an execution knows of its run. Mutable, for one owner. */
-export interface RunState {
+export class RunState {
   run: Run
   readonly definition: Definition
   /** The latest row of each node that has one, by ordinal. */
-  readonly rows: LazyMap<number, NodeRun>
+  readonly rows = new LazyMap<number, NodeRun>()
   readonly graph: Graph
   readonly frontier: Frontier
   readonly limits: Limits
@@ -66,46 +78,53 @@ export interface RunState {
   /** When the run's time is up, if it is limited. */
   readonly deadline: Timestamp | undefined
   /** Nodes waiting for a slot, from `nextReady` on; a cursor, because shifting would be O(n). */
-  readonly ready: Array<Ready>
-  nextReady: number
+  readonly ready: Array<Ready> = []
+  nextReady = 0
   /** Ready nodes without effects, which a step may compute. */
-  computable: Array<Ready>
-  readonly running: LazyMap<number, Started>
-  readonly waiting: LazyMap<number, WaitingNode>
+  computable: Array<Ready> = []
+  readonly running = new LazyMap<number, Started>()
+  readonly waiting = new LazyMap<number, WaitingNode>()
   /** How the next attempt of a node begins that has begun before. */
-  readonly again: LazyMap<number, ActiveNode>
-  readonly priorAttempts: LazyMap<number, PriorAttempt>
+  readonly again = new LazyMap<number, ActiveNode>()
+  readonly priorAttempts = new LazyMap<number, PriorAttempt>()
   /** Number of the last message that is known here. */
-  seen: number
+  seen = 0
   /** The messages that no node has taken, in order. */
-  inbox: ReadonlyArray<Message>
+  inbox: ReadonlyArray<Message> = []
   /** The numbers of those that the last step has given back to the workflow. */
-  returned: ReadonlyArray<number>
+  returned: ReadonlyArray<number> = []
   /** Messages that nodes have taken and may still be called with, by number. */
-  readonly held: LazyMap<number, Message>
-  readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
-  completed: number
-  readonly failures: Array<{ readonly node: GraphNode; readonly error: string }>
+  readonly held = new LazyMap<number, Message>()
+  readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }> = []
+  completed = 0
+  readonly failures: Array<{ readonly node: GraphNode; readonly error: string }> = []
   /** Why nothing more may be started, once the credits do not cover it. */
   exhausted: string | undefined
   /** What the attempt in progress of a node has charged so far. */
-  spent: (index: number, attempt: number) => MicroCredits
-}
+  spent: (index: number, attempt: number) => MicroCredits = nothingSpent
 
-/** What a new owner is told besides what is stored. */
-export interface Environment {
-  readonly limits: Limits
-  readonly now: Timestamp
-  readonly random: () => number
+  constructor(
+    { definition, nodeRuns, run }: RunRecord,
+    graph: Graph,
+    frontier: Frontier,
+    { limits, now, random }: Environment,
+  ) {
+    this.run = run
+    this.definition = definition
+    this.graph = graph
+    this.frontier = frontier
+    this.limits = limits
+    this.hasLarge = nodeRuns.some(({ largeValues }) => largeValues !== null)
+    this.random = random
+    this.deadline = deadlineOf(definition, run.startedAt ?? now)
+    for (const row of nodeRuns) this.rows.set(row.ordinal, row)
+  }
 }
 
 /** True once a failure or want of credits has stopped the run: nothing new is started in it. */
 export const isHalted = ({ definition, exhausted, failures }: RunState): boolean =>
   exhausted !== undefined ||
   (failures.length > 0 && (definition.settings.onFailure ?? "continue") !== "continue")
-
-const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
-  settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
 
 const bySequence = (a: NodeRun, b: NodeRun): number => (a.sequence ?? 0) - (b.sequence ?? 0)
 
@@ -133,46 +152,20 @@ export const forgetReturned = (progress: RunState): void => {
 export const resume = (
   record: RunRecord,
   graph: Graph,
-  { limits, random, now }: Environment,
+  environment: Environment,
   messages: ReadonlyArray<Message> = [],
 ): RunState => {
-  const { definition, run } = record
+  const { run } = record
   const nodeRuns = record.nodeRuns.map(liveRow)
-  const progress: RunState = {
-    run,
-    definition,
-    rows: new LazyMap(),
-    graph,
-    frontier: Frontier.restore(graph, nodeRuns),
-    limits,
-    hasLarge: record.nodeRuns.some(({ largeValues }) => largeValues !== null),
-    random,
-    deadline: deadlineOf(definition, run.startedAt ?? now),
-    ready: [],
-    nextReady: 0,
-    computable: [],
-    running: new LazyMap(),
-    waiting: new LazyMap(),
-    again: new LazyMap(),
-    priorAttempts: new LazyMap(),
-    seen: 0,
-    inbox: [],
-    returned: [],
-    held: new LazyMap(),
-    responses: [],
-    completed: 0,
-    failures: [],
-    exhausted: undefined,
-    spent: () => 0,
-  }
-  for (const row of record.nodeRuns) progress.rows.set(row.ordinal, row)
+  const frontier = Frontier.restore(graph, nodeRuns)
+  const progress = new RunState(record, graph, frontier, environment)
   // In the order in which they ended, because a failed run names the first failure.
   for (const row of nodeRuns.toSorted(bySequence)) {
     if (isNodeTerminal(row.status)) note(progress, graph.nodes[row.ordinal]!, row)
     else progress.priorAttempts.set(row.ordinal, { logs: row.logs, credits: row.credits })
   }
   restoreAttempts(progress)
-  restoreWaits(progress, now)
+  restoreWaits(progress, environment.now)
   const held = heldBy(run)
   for (const message of messages) {
     if (held.includes(message.number)) progress.held.set(message.number, message)

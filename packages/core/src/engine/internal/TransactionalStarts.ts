@@ -57,7 +57,9 @@ const over = (
     (effect, _, { id }) =>
       Effect.ensuring(
         Effect.ignore(effect),
-        Effect.sync(() => known.get(id) === true || known.delete(id)),
+        Effect.sync(() => {
+          if (known.get(id) !== true) known.delete(id)
+        }),
       ),
   )
   return {

@@ -9,7 +9,7 @@ import { workflowsCached } from "../../domain/Limits.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 
-/** Workflows, the one unused for longest first. Mutable. */
+/** The workflows that were used last. Mutable. */
 export class WorkflowCache {
   // An identifier belongs to one account only.
   readonly #kept = new BoundedMap<WorkflowId, Workflow>(workflowsCached)
@@ -17,12 +17,10 @@ export class WorkflowCache {
   /** A workflow as it was when it was last kept, if it still is. */
   find(account: AccountId, id: WorkflowId): Workflow | undefined {
     const workflow = this.#kept.get(id)
-    if (workflow?.accountId !== account) return undefined
-    this.keep(workflow)
-    return workflow
+    return workflow?.accountId === account ? workflow : undefined
   }
 
-  /** Keeps a workflow in place of what was kept of it, and forgets the one unused for longest. */
+  /** Keeps a workflow in place of what was kept of it, and may forget those unused for longest. */
   keep(workflow: Workflow): void {
     this.#kept.set(workflow.id, workflow)
   }
