@@ -89,9 +89,10 @@ class Contest {
 
   /** Everybody with everything, workload by workload; who is first takes turns. */
   async round(number: number): Promise<void> {
-    const workloads = new Set(this.#teams.flatMap(({ entry }) => entry.workloads))
-    for (const workload of workloads) {
-      const all = this.#teams.filter(({ entry }) => entry.workloads.includes(workload))
+    const workloadsOf = ({ entry: { warmUp, workloads } }: Team) =>
+      number < 0 ? (warmUp ?? workloads) : workloads
+    for (const workload of new Set(this.#teams.flatMap(workloadsOf))) {
+      const all = this.#teams.filter((team) => workloadsOf(team).includes(workload))
       for (const team of number % 2 === 0 ? all : all.toReversed()) {
         try {
           await this.#measure(team, workload, number >= 0)

@@ -14,6 +14,8 @@ export interface Entry {
   readonly args?: ReadonlyArray<string>
   /** What it is measured with. */
   readonly workloads: ReadonlyArray<Workload>
+  /** What warms it up; the same by default. Who is measured with little is cold otherwise. */
+  readonly warmUp?: ReadonlyArray<Workload>
   /** So many processes on one database work at the same time; one by default. */
   readonly servers?: number
 }
