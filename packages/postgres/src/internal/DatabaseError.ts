@@ -4,7 +4,7 @@
  * Guarantees: an operator sees the message of the database. Leaves out: retrying.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { Effect } from "effect"
+import { Cause, Effect, Option, Result } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 
@@ -21,14 +21,19 @@ export const storageError = (operation: string, error: SqlError): StorageError =
  * connection of a transaction is gone, so that nobody can end the transaction.
  */
 export const orStorageError = (operation: string) => {
-  const named = <E>(error: E) =>
-    isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>)
-  const caught = (defect: unknown) =>
-    isSqlError(defect) ? Effect.fail(storageError(operation, defect)) : Effect.die(defect)
+  const renamed = <E>(
+    cause: Cause.Cause<E>,
+  ): Effect.Effect<never, Exclude<E, SqlError> | StorageError> => {
+    const found = Option.orElse(Cause.findErrorOption(cause), () =>
+      Result.getSuccess(Cause.findDefect(cause)),
+    )
+    return Option.isSome(found) && isSqlError(found.value)
+      ? Effect.fail(storageError(operation, found.value))
+      : Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError>>)
+  }
   return <A, E, R>(
     self: Effect.Effect<A, E, R>,
-  ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> =>
-    Effect.catchDefect(Effect.mapError(self, named<E>), caught)
+  ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> => Effect.catchCause(self, renamed<E>)
 }
 
 /** The methods of a port. They may also fail with errors of the database. */

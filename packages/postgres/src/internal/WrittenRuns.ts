@@ -28,7 +28,7 @@ interface WrittenRun extends Pick<
 
 /** True for a run of which nothing is set that only waits, parking or its end set. */
 const isUsual = ({ dueAt, error, finishedAt, output, waiting }: Run): boolean =>
-  [dueAt, error, finishedAt, output].every((value) => value === null) && waiting.length === 0
+  dueAt === null && error === null && finishedAt === null && output === null && waiting.length === 0
 
 /** The last written states of the runs with an owner. */
 export class WrittenRuns {
@@ -85,8 +85,17 @@ export class WrittenRuns {
     if (!isOwned || isTerminal(run.status)) return this.#runs.delete(run.id)
     const { accountId, fence, revision, startedAt, status } = run
     const { actualCredits, childCredits, heldCredits } = run
-    const credits = { heldCredits, actualCredits, childCredits }
-    const known = { number, accountId, fence, revision, status, startedAt, ...credits }
-    this.#runs.set(run.id, { ...known, isUsual: isUsual(run) })
+    this.#runs.set(run.id, {
+      number,
+      accountId,
+      fence,
+      revision,
+      status,
+      startedAt,
+      heldCredits,
+      actualCredits,
+      childCredits,
+      isUsual: isUsual(run),
+    })
   }
 }

@@ -89,7 +89,7 @@ const suspensionOf = (cause: Cause.Cause<unknown>): Suspension | undefined => {
 /** A refused output: the same handler would put out the same again. */
 const refused = (ended: Ended, error: string): FailedAttempt => {
   const failure = { error, retryable: false, retryAfterMillis: undefined }
-  return { _tag: "Failed", ...ended, ...failure }
+  return { ...ended, _tag: "Failed", ...failure }
 }
 
 /** What a handler's end means, before anybody asks what that means for the run. */
@@ -101,13 +101,13 @@ const outcomeOf = (
 ): AttemptOutcome => {
   if (Exit.isSuccess(exit)) {
     const checked = checkOutput(ports, exit.value, limits)
-    if (Result.isSuccess(checked)) return { _tag: "Completed", ...ended, output: checked.success }
+    if (Result.isSuccess(checked)) return { ...ended, _tag: "Completed", output: checked.success }
     return refused(ended, checked.failure)
   }
   const suspension = suspensionOf(exit.cause)
-  if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
+  if (suspension === undefined) return { ...ended, _tag: "Failed", ...failureOf(exit.cause) }
   const { starts, state, wait } = suspension
-  return { _tag: "Suspended", ...ended, wait, state, starts }
+  return { ...ended, _tag: "Suspended", wait, state, starts }
 }
 
 /** What a node has charged with this; another attempt would say the same nonsense again. */
@@ -351,7 +351,7 @@ export class Attempt implements ServingAttempt {
   ): AttemptOutcome | Effect.Effect<AttemptOutcome> {
     const { limits, secrets } = this.request
     const output = secrets === undefined ? bare : secrets.json(bare)
-    const completed: CompletedAttempt = { _tag: "Completed", ...ended, output }
+    const completed: CompletedAttempt = { ...ended, _tag: "Completed", output }
     if (size * mostBytesPerCharacter <= limits.largeValueBytes) return completed
     const large = values.find("output", Object.entries(output))
     if (Result.isFailure(large)) return refused(ended, large.failure)
@@ -375,7 +375,7 @@ export class Attempt implements ServingAttempt {
    */
   giveUp(error: string): AttemptOutcome {
     const unsaid = { error, retryable: true, retryAfterMillis: undefined }
-    return { _tag: "Failed", ...this.#ended(), ...unsaid }
+    return { ...this.#ended(), _tag: "Failed", ...unsaid }
   }
 
   #ended(): Ended {

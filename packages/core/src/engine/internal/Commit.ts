@@ -83,6 +83,19 @@ const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit
   return messages.length === 0 ? undefined : messages
 })
 
+/** Commits the alternative of a step whose commit was refused, if there is one. */
+const commitInstead = (store: RunStore["Service"], step: Step, refusal: Refusal) => {
+  if (refusal._tag === "InsufficientCredits") {
+    const { otherwise } = step
+    return otherwise === undefined ? Effect.die(refusal) : commitStep(store, otherwise(refusal))
+  }
+  return Effect.flatMap(unseenBy(store, step.commit), (messages) =>
+    messages === undefined || step.unseen === undefined
+      ? Effect.fail(refusal)
+      : commitStep(store, step.unseen(messages)),
+  )
+}
+
 /**
  * Commits a step. If credits do not cover it, or the run has messages that the step did not see,
  * commits the step's alternative.
@@ -91,20 +104,8 @@ export const commitStep = (
   store: RunStore["Service"],
   step: Step,
 ): Effect.Effect<Step, StaleRun, RunNotifier> =>
-  commitDurably(store, step.commit).pipe(
-    Effect.as(step),
-    Effect.catchTags({
-      InsufficientCredits: (refusal) =>
-        step.otherwise === undefined
-          ? Effect.die(refusal)
-          : commitStep(store, step.otherwise(refusal)),
-      StaleRun: (stale) =>
-        Effect.flatMap(unseenBy(store, step.commit), (messages) =>
-          messages === undefined || step.unseen === undefined
-            ? Effect.fail(stale)
-            : commitStep(store, step.unseen(messages)),
-        ),
-    }),
+  Effect.catch(Effect.as(commitDurably(store, step.commit), step), (refusal) =>
+    commitInstead(store, step, refusal),
   )
 
 /** True if there may be runs to claim after a commit: it starts, wakes or makes way for some. */

@@ -56,6 +56,23 @@ const withoutLargeValues = (row: NodeRow): NodeRow => {
   return placed.length === 0 ? row : { ...row, ...ports, largeValues: placed }
 }
 
+const nodeRunOf = ({ id, index, node }: Written, row: NodeRow): NodeRun => ({
+  nodeId: id,
+  nodeType: node.type,
+  ordinal: index,
+  status: row.status,
+  attempt: row.attempt ?? 0,
+  input: row.input ?? null,
+  output: row.output ?? null,
+  largeValues: row.largeValues ?? null,
+  logs: row.logs ?? null,
+  error: row.error ?? null,
+  credits: row.credits ?? 0,
+  sequence: row.sequence ?? null,
+  startedAt: row.startedAt ?? null,
+  finishedAt: row.finishedAt ?? null,
+})
+
 const isSameJson = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
   left.length === right.length &&
   (left.length === 0 || JSON.stringify(left) === JSON.stringify(right))
@@ -99,22 +116,7 @@ export class CommitBuilder {
       this.#implied ??= new Map()
       this.#implied.set(node.id, portsOf(node.ports, input))
     }
-    rows.push({
-      nodeId: node.id,
-      nodeType: node.node.type,
-      ordinal: node.index,
-      attempt: 0,
-      input: null,
-      output: null,
-      largeValues: null,
-      logs: null,
-      error: null,
-      credits: 0,
-      sequence: null,
-      startedAt: null,
-      finishedAt: null,
-      ...(this.#state.hasLarge ? withoutLargeValues(row) : row),
-    })
+    rows.push(nodeRunOf(node, this.#state.hasLarge ? withoutLargeValues(row) : row))
   }
 
   /** The attempt of the last row that this writes of a node; `undefined` where it writes none. */
@@ -320,9 +322,9 @@ export class CommitBuilder {
       events: this.#events,
       credits: entries,
       deliveries: this.#run.webhook === null ? [] : this.#deliveries(),
-      ...(this.#starts.length === 0 ? {} : { starts: this.#starts }),
-      ...(this.#messages.length === 0 ? {} : { messages: this.#messages }),
-      ...(this.#signals === undefined ? {} : { signals: this.#signals }),
+      starts: this.#starts.length === 0 ? undefined : this.#starts,
+      messages: this.#messages.length === 0 ? undefined : this.#messages,
+      signals: this.#signals,
     }
   }
 

@@ -27,20 +27,22 @@ const withCharacters = (size: number, value: unknown, most: number): number => {
 
 /**
  * Counts the characters of inputs and outputs. A value that goes from an output to inputs is in
- * memory once and is stored once. So it counts once if it comes several times in a row.
+ * memory once and is stored once. So it counts once if it comes several times in a row, whatever
+ * the others of these rows put out.
  */
 class PortSizes {
-  #last: unknown
+  readonly #last: Record<"input" | "output", unknown> = { input: null, output: null }
 
   /** Adds to `size`, until that is more than `most`. */
-  with(size: number, ports: JsonObject | null, most: number): number {
+  with(size: number, side: "input" | "output", ports: JsonObject | null, most: number): number {
+    const last = this.#last
     let sum = size
     for (const port in ports) {
       if (sum > most) return sum
       sum += port.length + 8
       const value = ports[port]
-      if (typeof value === "object" && value === this.#last) continue
-      this.#last = value
+      if (typeof value === "object" && (value === last.input || value === last.output)) continue
+      last[side] = value
       sum = withCharacters(sum, value, most)
     }
     return sum
@@ -59,8 +61,8 @@ export const sizeOf = (
   }
   for (const { error, input, logs, output } of nodeRuns) {
     if (size > most) return size
-    size = ports.with(size, input, most)
-    size = ports.with(size, output, most)
+    size = ports.with(size, "input", input, most)
+    size = ports.with(size, "output", output, most)
     size = withCharacters(size, logs, most)
     size = withCharacters(size, error, most)
   }

@@ -113,8 +113,8 @@ export class RunExecution {
     this.#shared = shared
     this.#wake = wake
     const { graph, run } = progress
-    const names = [...new Set(graph.secrets.map(({ name }) => name))]
-    if (names.length > 0) {
+    if (graph.secrets.length > 0) {
+      const names = [...new Set(graph.secrets.map(({ name }) => name))]
       this.#secrets = new RunSecrets(shared.secrets, run.accountId, names)
     }
     if (shared.values !== undefined) this.#values = new RunValues(shared.values, progress)

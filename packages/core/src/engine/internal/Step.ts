@@ -136,18 +136,15 @@ const recordAttempts = (
   computed: Computed,
 ): void => {
   const { again, rows, running, waiting } = progress
-  // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
-  const attempts = started.filter(({ attempt, index, message }) => {
+  let { attempts, nodes } = computed
+  for (const { attempt, index, message } of started) {
     const written = message === undefined ? undefined : change.attemptOf(index)
-    return (written ?? rows.get(index)?.attempt) !== attempt
-  })
-  const nodes = started.filter(({ index }) => !again.has(index))
-  for (const { index } of started) again.delete(index)
-  change.setActive(
-    [...running.values()].map(activeOf),
-    attempts.length + computed.attempts,
-    nodes.length + computed.nodes,
-  )
+    // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
+    if ((written ?? rows.get(index)?.attempt) !== attempt) attempts += 1
+    if (!again.delete(index)) nodes += 1
+  }
+  change.setActive(Array.from(running.values(), activeOf), attempts, nodes)
+  if (waiting.size === 0 && again.size === 0) return change.setWaiting([])
   // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
   const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
   change.setWaiting([...waiting.values(), ...overdue].toSorted(byOrdinal))
@@ -388,13 +385,14 @@ export const decideStep = (
   forgetReturned(progress)
   if (progress.run.status === "QUEUED") change.begin()
   let expired = false
+  const due: Array<number> = []
   for (const event of events) {
     if (event._tag === "Expired") expired = true
     else if (event._tag === "Received") receive(progress, event.messages)
-    else if (event._tag !== "Due") applyOutcome(progress, change, event)
+    else if (event._tag === "Due") due.push(event.index)
+    else applyOutcome(progress, change, event)
   }
   release(progress, change, at)
-  const due = events.flatMap((event) => (event._tag === "Due" ? event.index : []))
   const missed = endWaits(progress, change, due, at)
   const timedOut = expired && !progress.frontier.finished
   const canceled = isCanceledByParent(progress)

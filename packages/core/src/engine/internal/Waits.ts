@@ -100,6 +100,7 @@ const isCompleted = (message: Message): boolean => childEndOf(message)?.status =
 
 /** Gives each message that nobody has taken to a node that waits for it. */
 export const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
+  if (progress.inbox.length === 0) return
   const ended = new Map<number, WaitingNode>()
   progress.inbox = progress.inbox.filter((message) => {
     const wait = firstEndedBy(progress.waiting.values(), message)

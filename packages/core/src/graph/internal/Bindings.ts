@@ -57,14 +57,13 @@ export const boundOf = (
   index: number,
 ): Result.Result<Bound, string> => {
   const node = graph.nodes[index]!
-  const carrying = liveEdgesByInput(graph, outputs, index)
   const entries: Array<readonly [string, Json]> = []
   const drawn = node.literals?.inputs ?? noLiterals
   const literals = drawn.size === 0 ? noLiterals : new Map<string, Literal>()
   let input: Json | undefined
   for (const { multiple, name } of node.ports.inputs.values()) {
     const isOverride = Object.hasOwn(node.overrides, name)
-    const edges = isOverride ? undefined : carrying.get(name)
+    const edges = isOverride ? undefined : liveEdgesTo(graph, outputs, index, name)
     if (edges === undefined) {
       const values = node.settings.inputs
       if (!Object.hasOwn(values, name)) continue
@@ -80,7 +79,7 @@ export const boundOf = (
     if (name === defaultInput) input = multiple ? arrived : arrived[0]!
   }
   if (!node.ports.inputs.has(defaultInput)) {
-    input = undeclaredInput(graph, outputs, index, carrying.get(defaultInput))
+    input = undeclaredInput(graph, outputs, index)
   }
   return Result.succeed({ inputs: Object.fromEntries(entries), literals, input })
 }
@@ -101,12 +100,8 @@ export const inputsOf = (
  * What `input` is in the expressions of a node whose type has no such port: the value of the edge
  * there, or an array where several were drawn.
  */
-const undeclaredInput = (
-  graph: Graph,
-  outputs: Outputs,
-  index: number,
-  live: ReadonlyArray<number> | undefined,
-): Json | undefined => {
+const undeclaredInput = (graph: Graph, outputs: Outputs, index: number): Json | undefined => {
+  const live = liveEdgesTo(graph, outputs, index, defaultInput)
   if (live === undefined) return undefined
   const incoming = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
   const drawn = incoming.filter((edge) => graph.edgeInput[edge] === defaultInput)
@@ -180,17 +175,21 @@ const responseValue = (input: JsonObject | null): Json =>
 const valueOf = (graph: Graph, outputs: Outputs, edge: number): Json =>
   outputs.outputOf(graph.edgeSource[edge]!)![graph.edgeOutput[edge]!]!
 
-const liveEdgesByInput = (
+/** The edges that carry a value to a port, in the order of the workflow's edges. */
+const liveEdgesTo = (
   graph: Graph,
   outputs: Outputs,
   index: number,
-): ReadonlyMap<string, ReadonlyArray<number>> => {
-  const live: Array<number> = []
+  port: string,
+): ReadonlyArray<number> | undefined => {
+  let live: Array<number> | undefined
   for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
     const edge = graph.inEdges[at]!
-    if (isLive(graph, outputs, edge)) live.push(edge)
+    if (graph.edgeInput[edge] !== port || !isLive(graph, outputs, edge)) continue
+    if (live === undefined) live = [edge]
+    else live.push(edge)
   }
-  return Map.groupBy(live, (edge) => graph.edgeInput[edge]!)
+  return live
 }
 
 const conflict = (
