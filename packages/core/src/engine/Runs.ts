@@ -34,9 +34,9 @@ import { newRunOf, pinnedRowsOf } from "./internal/NewRun.ts"
 import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
 import * as StartPlan from "./internal/StartPlan.ts"
-import { planOf } from "./internal/StartPlan.ts"
+import { planKept, planOf } from "./internal/StartPlan.ts"
 import { choiceOf, takenWorkflow } from "./internal/TakenWorkflow.ts"
-import { WorkflowCache } from "./internal/WorkflowCache.ts"
+import { type KeptWorkflow, WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Plan, Price } from "./internal/Plan.ts"
 import { rerunFailed, type RerunBatch } from "./internal/RerunFailed.ts"
 import type { RerunRequest } from "./internal/Reruns.ts"
@@ -267,8 +267,8 @@ const askedOf = Effect.fnUntraced(function* (
 
 /** How a start stores its run. */
 interface HowStored {
-  /** Only if the workflow is still stored as it is here. */
-  readonly isCurrent: boolean
+  /** What this process has kept of the workflow: only if it is still stored like that. */
+  readonly kept?: KeptWorkflow
   /** In a transaction of the caller. */
   readonly isWithin: boolean
 }
@@ -291,18 +291,18 @@ const begin = Effect.fnUntraced(function* <E>(
 /**
  * Plans a start of this workflow and stores its run: with its first step, owned by this process,
  * where there is room; else, and in a transaction of the caller, for whoever has room. Stale where
- * the idempotency key is taken or, if `isCurrent`, the stored workflow is another one.
+ * the idempotency key is taken or the stored workflow is another one than was kept.
  */
 const startOf = Effect.fnUntraced(function* (
   services: Services,
   asked: Asked,
   workflow: Workflow,
-  { isCurrent, isWithin }: HowStored,
+  { isWithin, kept }: HowStored,
 ) {
   const { clock, ids, notifier, runner, runs, transactions } = services
-  const { account, idempotencyKey, request } = asked
+  const { account, claimFence, idempotencyKey, request } = asked
   const id = asked.runId ?? RunId.make(yield* ids.make("run"))
-  const planned = yield* planOf(services.planning, asked, workflow, id)
+  const planned = yield* planKept(services.planning, asked, workflow, id, kept)
   if (Result.isFailure(planned)) {
     return yield* new InvalidGraph({ problems: planned.failure.map((each) => each.message) })
   }
@@ -327,8 +327,8 @@ const startOf = Effect.fnUntraced(function* (
   const pinned = pinnedRowsOf(request, planned.success, run)
   const insert = (commit: RunCommit) => {
     const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
-    const conditions = { idempotencyKey, isCurrent, claimFence: asked.claimFence }
-    const expected = { _tag: "New" as const, definition, ...conditions }
+    const isCurrent = kept !== undefined
+    const expected = { _tag: "New" as const, definition, idempotencyKey, isCurrent, claimFence }
     const told = Effect.sync(() => notifier.tell(commit.run))
     return Effect.andThen(runs.commit({ ...commit, nodeRuns, expected }), told)
   }
@@ -364,7 +364,7 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   const known = isUsual ? kept.find(account, request.workflowId) : undefined
   if (known !== undefined) {
     const stored = yield* Effect.result(
-      startOf(services, asked, known, { isCurrent: true, isWithin }),
+      startOf(services, asked, known.workflow, { kept: known, isWithin }),
     )
     if (Result.isSuccess(stored)) return stored.success
     if (stored.failure._tag === "StorageError") return yield* stored.failure
@@ -372,7 +372,7 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
     kept.drop(known)
   }
   const found = yield* takenWorkflow(workflows, account, request)
-  const run = yield* startOf(services, asked, found, { isCurrent: false, isWithin })
+  const run = yield* startOf(services, asked, found, { isWithin })
   // A transaction may have read what is never committed.
   if (isUsual && !isWithin) kept.keep(found)
   return run
@@ -416,7 +416,7 @@ const storeRerun = Effect.fnUntraced(function* (
   const made = yield* prepareRerun(services, account, id, request)
   const webhook = Effect.succeed(made.record.run.webhook)
   const asked = { account, request: made.request, webhook, ...named }
-  return yield* startOf(services, asked, made.workflow, { isCurrent: false, isWithin: false })
+  return yield* startOf(services, asked, made.workflow, { isWithin: false })
 })
 
 const rerun = (services: Services): Runs["Service"]["rerun"] =>

@@ -12,7 +12,7 @@ import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { NodeTypes, NodeTypeSet } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import type { StartRequest } from "@millrace/core/engine/Runs"
@@ -351,17 +351,21 @@ export const shared = () => Layer.mergeAll(Memory.layer, Ids.layerSequential, Ga
 
 const refusing = withoutWebhooks()
 
+type Types = ReadonlyArray<Executable<Gates>> | NodeTypeSet<Executable<Gates>>
+
 /** One process: an engine of its own over the shared store, with these node types. */
-const processOf = (known: ReadonlyArray<Executable<Gates>>, targets: typeof refusing) =>
+const processOf = (known: Types, targets: typeof refusing) =>
   Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
     Layer.provide(targets),
     Layer.provideMerge(Runner.layer),
     Layer.provide(GraphCache.layer),
-    Layer.provide(NodeTypes.layer(...known)),
+    Layer.provide(
+      known instanceof NodeTypeSet ? NodeTypes.layerOf(known) : NodeTypes.layer(...known),
+    ),
   )
 
 /** Starts a process over the shared store. It runs until it is stopped. */
-export const boot = Effect.fnUntraced(function* (known = types, targets = refusing) {
+export const boot = Effect.fnUntraced(function* (known: Types = types, targets = refusing) {
   const scope = yield* Scope.make()
   const context = yield* Layer.buildWithScope(Layer.fresh(processOf(known, targets)), scope)
   return { context, stop: Scope.close(scope, Exit.void) }

@@ -5,6 +5,7 @@ import { CurrentLimits, defaultLimits, workflowsCached } from "@millrace/core/do
 import type { Node, Workflow } from "@millrace/core/domain/Workflow"
 import { WorkflowCache } from "../../src/engine/internal/WorkflowCache.ts"
 import type { StartRequest } from "@millrace/core/engine/Runs"
+import { NodeTypeSet } from "@millrace/core/engine/NodeTypes"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -38,7 +39,7 @@ describe("WorkflowCache", () => {
     const kept = new WorkflowCache()
     const workflow = drawn("wf")
     kept.keep(workflow)
-    assert.strictEqual(kept.find(account, workflow.id), workflow)
+    assert.strictEqual(kept.find(account, workflow.id)?.workflow, workflow)
     assert.isUndefined(kept.find(stranger, workflow.id))
     assert.isUndefined(kept.find(account, WorkflowId.make("wf_other")))
   })
@@ -47,10 +48,12 @@ describe("WorkflowCache", () => {
     const kept = new WorkflowCache()
     const [old, now] = [drawn("wf"), drawn("wf", { revision: 2 })]
     kept.keep(old)
+    const older = kept.find(account, old.id)!
     kept.keep(now)
-    kept.drop(old)
-    assert.strictEqual(kept.find(account, now.id), now)
-    kept.drop(now)
+    kept.drop(older)
+    const newer = kept.find(account, now.id)!
+    assert.strictEqual(newer.workflow, now)
+    kept.drop(newer)
     assert.isUndefined(kept.find(account, now.id))
   })
 
@@ -61,10 +64,10 @@ describe("WorkflowCache", () => {
     const all = Array.from({ length: 2 * workflowsCached }, (_, n) => drawn(`wf_${n}`))
     for (const workflow of all) {
       kept.keep(workflow)
-      assert.strictEqual(kept.find(account, used.id), used)
+      assert.strictEqual(kept.find(account, used.id)?.workflow, used)
     }
     assert.isUndefined(kept.find(account, all[0]!.id))
-    assert.strictEqual(kept.find(account, all.at(-1)!.id), all.at(-1))
+    assert.strictEqual(kept.find(account, all.at(-1)!.id)?.workflow, all.at(-1))
   })
 })
 
@@ -241,6 +244,57 @@ describe("Runs.start of a workflow that was started before", () => {
       assert.strictEqual(run.workflowRevision, 2)
       assert.strictEqual(run.webhook?.url, url)
       assert.deepStrictEqual(asked, [url])
+    }).pipe(Effect.provide(shared()))
+  })
+
+  it.effect("takes the values of each start, and refuses those that do not fit", () => {
+    const request = node("r", "request", {
+      fields: [{ name: "order", type: "string", required: false }],
+    })
+    return Effect.gen(function* () {
+      const here = yield* boot(known)
+      const id = yield* saveOn(here, request)
+      for (const order of ["first", "second", "third"]) {
+        const run = yield* startOn(here, id, { values: { order } })
+        assert.deepStrictEqual(run.values, { order })
+      }
+      assert.deepStrictEqual((yield* startOn(here, id)).values, {})
+      const wrong = yield* Effect.flip(startOn(here, id, { values: { order: 4 } }))
+      assert.strictEqual(wrong._tag, "InvalidGraph")
+      assert.strictEqual(yield* countOf, 4)
+    }).pipe(Effect.provide(shared()))
+  })
+
+  it.effect("takes what one start lays over it for that start alone", () =>
+    Effect.gen(function* () {
+      const here = yield* boot(known)
+      const id = yield* saveOn(here, spends("a", 1))
+      const costs = [undefined, undefined, 3, undefined, 2, undefined]
+      for (const price of costs) {
+        const more = price === undefined ? {} : { graphInputOverrides: { a: { price } } }
+        const run = yield* startOn(here, id, more)
+        assert.strictEqual(run.estimatedCredits, (price ?? 1) * 1e6)
+        assert.deepStrictEqual(run.inputOverrides, more.graphInputOverrides ?? {})
+      }
+      const startAt = Number.MAX_SAFE_INTEGER
+      const late = yield* Effect.flip(startOn(here, id, { startAt }))
+      assert.strictEqual(late._tag, "InvalidGraph")
+      const pinned = { pinnedOutputs: { a: { output: "pinned" } } }
+      assert.strictEqual((yield* startOn(here, id, pinned)).estimatedCredits, 0)
+      assert.strictEqual((yield* startOn(here, id)).estimatedCredits, 1e6)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("plans it anew once the node types were replaced", () => {
+    const types = new NodeTypeSet(known)
+    return Effect.gen(function* () {
+      const here = yield* boot(types)
+      const id = yield* saveOn(here, spends("a", 1))
+      for (let n = 0; n < 2; n++) yield* startOn(here, id)
+      types.replace(known.filter(({ type }) => type.key !== "spend"))
+      assert.strictEqual((yield* Effect.flip(startOn(here, id)))._tag, "InvalidGraph")
+      types.replace(known)
+      assert.strictEqual((yield* startOn(here, id)).estimatedCredits, 1e6)
     }).pipe(Effect.provide(shared()))
   })
 

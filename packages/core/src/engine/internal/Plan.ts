@@ -120,7 +120,7 @@ export const estimateOf = (
 
 const valuesOf = (
   graph: Graph,
-  overlay: Overlay,
+  overlay: Pick<Overlay, "values" | "anyValues">,
 ): Result.Result<JsonObject, ReadonlyArray<Problem>> =>
   overlay.anyValues === true
     ? Result.succeed(freeze(overlay.values))
@@ -329,3 +329,26 @@ export const plan = (
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(() => planning(workflow, overlay, runId, options))
+
+/** What the plans of all starts share that lay nothing but values over a workflow. */
+export type SharedPlan = Pick<Plan, "definition" | "graph">
+
+/** The plan of a start that lays these values over a workflow, and nothing else. */
+export const planWith = (
+  { definition, graph }: SharedPlan,
+  values: JsonObject,
+): Result.Result<Plan, ReadonlyArray<Problem>> => {
+  if (Result.isFailure(graph)) return Result.fail(graph.failure)
+  const resolved = valuesOf(graph.success, { values })
+  if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
+  const estimated = estimateOf(graph.success, definition.settings.prices, noPins)
+  return Result.map(estimated, ({ estimate, prices }) => ({
+    definition,
+    graph,
+    values: resolved.success,
+    estimate,
+    prices,
+    inputOverrides: {},
+    pinnedOutputs: noPins,
+  }))
+}

@@ -16,7 +16,7 @@ import { problemsOfApprovals } from "../../graph/internal/ApprovalRules.ts"
 import type { Call } from "../../graph/internal/CalledWorkflows.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
-import { problemsOfOverrides } from "../../graph/internal/SecretNames.ts"
+import { problemsOfOverrides, secretsOf } from "../../graph/internal/SecretNames.ts"
 import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
@@ -28,11 +28,12 @@ import { calledBy } from "./Called.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { Asked, StartRequest } from "./NewRun.ts"
 import { concurrencyOf, overlayOf } from "./NewRun.ts"
-import type { Overlay } from "./Plan.ts"
-import { plan } from "./Plan.ts"
+import type { Overlay, Plan, SharedPlan } from "./Plan.ts"
+import { plan, planWith } from "./Plan.ts"
 import { ScriptCheck } from "./ScriptCheck.ts"
 import { secretCheck } from "./SecretCheck.ts"
 import { planAlone } from "./SingleNode.ts"
+import type { KeptWorkflow } from "./WorkflowCache.ts"
 
 /** What planning a start needs. */
 export const services = Effect.all({
@@ -141,3 +142,74 @@ export const planOf = Effect.fnUntraced(function* (
   ]
   return problems.length === 0 ? made : Result.fail(problems)
 })
+
+const isEmpty = (given: object = {}): boolean => Object.keys(given).length === 0
+
+/** True for a start that lays nothing over its workflow but values. */
+const isBare = (request: StartRequest): boolean =>
+  request.singleNodeId === undefined &&
+  request.rerun === undefined &&
+  isEmpty(request.graphInputOverrides) &&
+  isEmpty(request.nodeOverrides) &&
+  isEmpty(request.pinnedOutputs)
+
+/**
+ * What later starts of a workflow may take from the plan of this one: nothing if this one laid more
+ * than values over it, or if what only services can tell might stand against later ones.
+ */
+const sharedOf = (
+  request: StartRequest,
+  { definition, graph }: SharedPlan,
+): SharedPlan | undefined => {
+  if (!isBare(request) || Result.isFailure(graph)) return undefined
+  const { hasScripts, inner, secrets } = graph.success
+  const isOpen =
+    definition.settings.workflows !== undefined ||
+    hasScripts ||
+    secrets.length > 0 ||
+    inner.some((each) => secretsOf(each).length > 0)
+  return isOpen ? undefined : { definition, graph }
+}
+
+/**
+ * The plan of a start by what an earlier one has left of the kept workflow; `undefined` if that
+ * does not do, or something stands against it: then {@link planOf} says what.
+ */
+const planAgain = (
+  { clock, graphs }: Pick<Parts, "clock" | "graphs">,
+  request: StartRequest,
+  kept: KeptWorkflow | undefined,
+): Result.Success<Plan, ReadonlyArray<Problem>> | undefined => {
+  const shared = kept?.plan
+  if (kept === undefined || shared === undefined || !isBare(request)) return undefined
+  // Another graph: the node types were replaced.
+  if (graphs.compile(shared.definition, {}) !== shared.graph) return undefined
+  const made = planWith(shared, request.values ?? {})
+  if (Result.isFailure(made)) return undefined
+  const isClear =
+    problemsOfTime(request, clock.currentTimeMillisUnsafe()).length === 0 &&
+    problemsOfKey(request, kept.workflow, made.success.values).length === 0
+  return isClear ? made : undefined
+}
+
+/** {@link planOf}, by what an earlier start has left of the kept workflow where that does. */
+export const planKept = (
+  parts: Parts,
+  asked: Pick<Asked, "account" | "request">,
+  workflow: Workflow,
+  id: RunId,
+  kept: KeptWorkflow | undefined,
+): ReturnType<typeof planOf> => {
+  const again = planAgain(parts, asked.request, kept)
+  if (again !== undefined) return Effect.succeed(again)
+  const made = planOf(parts, asked, workflow, id)
+  return kept === undefined
+    ? made
+    : Effect.tap(made, (result) =>
+        Effect.sync(() => {
+          if (Result.isSuccess(result)) {
+            kept.plan = sharedOf(asked.request, result.success) ?? kept.plan
+          }
+        }),
+      )
+}

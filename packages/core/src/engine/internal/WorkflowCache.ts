@@ -8,25 +8,34 @@ import type { AccountId, WorkflowId } from "../../domain/Id.ts"
 import { workflowsCached } from "../../domain/Limits.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
 import { BoundedMap } from "../BoundedMap.ts"
+import type { SharedPlan } from "./Plan.ts"
+
+/** A workflow as it was when it was kept. Mutable. */
+export interface KeptWorkflow {
+  readonly workflow: Workflow
+  /** What plans of starts share, if an earlier start has left that. */
+  plan: SharedPlan | undefined
+}
 
 /** The workflows that were used last. Mutable. */
 export class WorkflowCache {
   // An identifier belongs to one account only.
-  readonly #kept = new BoundedMap<WorkflowId, Workflow>(workflowsCached)
+  readonly #kept = new BoundedMap<WorkflowId, KeptWorkflow>(workflowsCached)
 
   /** A workflow as it was when it was last kept, if it still is. */
-  find(account: AccountId, id: WorkflowId): Workflow | undefined {
-    const workflow = this.#kept.get(id)
-    return workflow?.accountId === account ? workflow : undefined
+  find(account: AccountId, id: WorkflowId): KeptWorkflow | undefined {
+    const kept = this.#kept.get(id)
+    return kept?.workflow.accountId === account ? kept : undefined
   }
 
   /** Keeps a workflow in place of what was kept of it, and may forget those unused for longest. */
   keep(workflow: Workflow): void {
-    this.#kept.set(workflow.id, workflow)
+    this.#kept.set(workflow.id, { workflow, plan: undefined })
   }
 
   /** Forgets this workflow. What was kept of it meanwhile stays. */
-  drop(workflow: Workflow): void {
-    if (this.#kept.get(workflow.id) === workflow) this.#kept.delete(workflow.id)
+  drop(kept: KeptWorkflow): void {
+    const { id } = kept.workflow
+    if (this.#kept.get(id) === kept) this.#kept.delete(id)
   }
 }
