@@ -33,8 +33,7 @@ import type { Asked, StartRequest } from "./internal/NewRun.ts"
 import { newRunOf, pinnedRowsOf } from "./internal/NewRun.ts"
 import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
-import * as StartPlan from "./internal/StartPlan.ts"
-import { planKept, planOf } from "./internal/StartPlan.ts"
+import { planKept, planOf, services as planServices } from "./internal/StartPlan.ts"
 import { choiceOf, takenWorkflow } from "./internal/TakenWorkflow.ts"
 import { type KeptWorkflow, WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Plan, Price } from "./internal/Plan.ts"
@@ -239,7 +238,7 @@ const servicesOf = Effect.all({
   kept: Effect.sync(() => new WorkflowCache()),
   transactions: TransactionalStarts.make,
   graphs: GraphCache,
-  planning: StartPlan.services,
+  planning: planServices,
   runner: Runner,
   waitingStarts: WaitingStarts.make,
   notifier: RunNotifier,
@@ -248,6 +247,7 @@ const servicesOf = Effect.all({
   admit: makeAdmit,
   evaluator: CurrentEvaluator,
   values: CurrentValues,
+  environment: environmentOf,
 })
 type Services = Effect.Success<typeof servicesOf>
 
@@ -275,14 +275,14 @@ interface HowStored {
 
 /** Stores a run with its first step, owned by this process, and executes it. */
 const begin = Effect.fnUntraced(function* <E>(
-  { runner }: Services,
+  { environment, runner }: Services,
   { definition, nodeRuns, run }: RunRecord,
   graph: Plan["graph"],
   insert: (commit: RunCommit) => Effect.Effect<void, E>,
 ) {
   const owned = { ...run, owner: runner.id, fence: 1 }
-  const environment = { ...(yield* environmentOf), now: run.createdAt }
-  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, environment)
+  const now = { ...environment, now: run.createdAt }
+  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, now)
   yield* insert(prepared.first.commit)
   yield* runner.launch(owned, prepared)
   return prepared.first.commit.run
