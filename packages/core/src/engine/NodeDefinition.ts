@@ -8,6 +8,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Record from "effect/Record"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -219,8 +220,19 @@ export const sentenceOf = (error: unknown): string => {
 export const toNodeError = (error: unknown): NodeError =>
   isNodeError(error) ? error : new NodeError({ message: sentenceOf(error) })
 
+/** True for a port that takes any JSON. A codec would walk through all of it and change nothing. */
+const isOpaque = ({ ast }: PortSchema): boolean => SchemaAST.isAny(ast) || SchemaAST.isUnknown(ast)
+
+const fromJson = (schema: PortSchema): PortSchema =>
+  isOpaque(schema) ? schema : Schema.toCodecJson(schema)
+
 const decoderOf = (fields: PortFields) => {
-  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Schema.Struct(fields)))
+  const isChecked = (each: PortSchema) => !isOpaque(each) || !SchemaAST.isOptional(each.ast)
+  const checked = Record.map(Record.filter(fields, isChecked), fromJson)
+  if (Record.isEmptyRecord(checked)) {
+    return (inputs: JsonObject): Exit.Exit<object, NodeError> => Exit.succeed({ ...inputs })
+  }
+  const decode = Schema.decodeUnknownResult(Schema.Struct(checked))
   return (inputs: JsonObject): Exit.Exit<object, NodeError> => {
     const result = decode(inputs, all)
     if (Result.isSuccess(result)) return Exit.succeed({ ...inputs, ...(result.success as object) })
@@ -231,10 +243,9 @@ const decoderOf = (fields: PortFields) => {
 
 const encoderOf = (fields: PortFields) => {
   const encoders = new Map(
-    Object.entries(fields).map(([name, schema]) => [
-      name,
-      Schema.encodeUnknownResult(Schema.toCodecJson(schema)),
-    ]),
+    Object.entries(fields).flatMap(([name, schema]) =>
+      isOpaque(schema) ? [] : [[name, Schema.encodeUnknownResult(Schema.toCodecJson(schema))]],
+    ),
   )
   return (outputs: object): Exit.Exit<JsonObject, NodeError> => {
     const encoded: Array<[port: string, value: Json]> = []
