@@ -23,33 +23,40 @@ import type { NodePorts } from "@millrace/core/engine/RunViews"
 const versionOf = ({ workflowVersion }: Pick<Run, "workflowVersion">) =>
   workflowVersion === null ? {} : { workflowVersion }
 
-/** A run in a listing. */
-export const itemOf = ({
-  after,
-  childCredits,
-  concurrency,
-  concurrencyKey,
-  parent,
-  priority,
-  rerunOf,
-  singleNodeId,
-  startAt,
-  triggerId,
-  workflowVersion,
-  ...run
-}: Run): RunItem => ({
-  ...run,
-  ...(after === null ? {} : { after }),
-  ...(parent === null ? {} : { parent }),
-  ...(childCredits === 0 ? {} : { childCredits }),
-  ...(singleNodeId === null ? {} : { singleNodeId }),
-  ...(rerunOf === null ? {} : { rerunOf }),
-  ...(triggerId === null ? {} : { triggerId }),
-  ...(priority === 0 ? {} : { priority }),
-  ...(startAt === null ? {} : { startAt }),
-  ...(concurrencyKey === null || concurrency === null ? {} : { concurrencyKey, concurrency }),
-  ...versionOf({ workflowVersion }),
-})
+type Writable<A> = { -readonly [K in keyof A]: A[K] }
+
+/** A run in a listing. One object: there is an answer for each run that ends. */
+export const itemOf = (run: Run): RunItem => {
+  const item: Writable<RunItem> = {
+    id: run.id,
+    workflowId: run.workflowId,
+    workflowName: run.workflowName,
+    status: run.status,
+    mode: run.mode,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    createdAt: run.createdAt,
+    error: run.error,
+    estimatedCredits: run.estimatedCredits,
+    actualCredits: run.actualCredits,
+    nodeRunCount: run.nodeRunCount,
+    source: run.source,
+  }
+  if (run.after !== null) item.after = run.after
+  if (run.parent !== null) item.parent = run.parent
+  if (run.childCredits !== 0) item.childCredits = run.childCredits
+  if (run.singleNodeId !== null) item.singleNodeId = run.singleNodeId
+  if (run.rerunOf !== null) item.rerunOf = run.rerunOf
+  if (run.triggerId !== null) item.triggerId = run.triggerId
+  if (run.priority !== 0) item.priority = run.priority
+  if (run.startAt !== null) item.startAt = run.startAt
+  if (run.concurrencyKey !== null && run.concurrency !== null) {
+    item.concurrencyKey = run.concurrencyKey
+    item.concurrency = run.concurrency
+  }
+  if (run.workflowVersion !== null) item.workflowVersion = run.workflowVersion
+  return item
+}
 
 /** What a rerun would do. */
 export const rerunPlanOf = ({ anew, problems, ...planned }: PlannedRerun): RerunPlan => ({
@@ -84,10 +91,24 @@ const contextOf = (run: Run) => ({
 
 /** A node of a run. */
 export const nodeOf = (run: Run, nodeRun: NodeRun): WireNodeRun => {
-  const { largeValues, ...row } = nodeRun
-  const facts = { dueAt: dueAtOf(run, nodeRun), skipReason: skipReasonOf(nodeRun) }
-  const pinned = isPinned(nodeRun) ? { pinned: true as const } : {}
-  return { ...row, ...facts, ...pinned, ...largeOf({ largeValues }) }
+  const node: Writable<WireNodeRun> = {
+    nodeId: nodeRun.nodeId,
+    nodeType: nodeRun.nodeType,
+    status: nodeRun.status,
+    input: nodeRun.input,
+    output: nodeRun.output,
+    logs: nodeRun.logs,
+    error: nodeRun.error,
+    startedAt: nodeRun.startedAt,
+    finishedAt: nodeRun.finishedAt,
+    attempt: nodeRun.attempt,
+    credits: nodeRun.credits,
+    dueAt: dueAtOf(run, nodeRun),
+    skipReason: skipReasonOf(nodeRun),
+  }
+  if (isPinned(nodeRun)) node.pinned = true
+  if (nodeRun.largeValues !== null) node.largeValues = nodeRun.largeValues
+  return node
 }
 
 /** An item of a loop: the run that executed it. */
