@@ -270,4 +270,26 @@ describe("GroupCommit.submit", () => {
       assert.deepStrictEqual(yield* Effect.exit(submit("c")), Exit.fail("closed"))
     }),
   )
+
+  it.effect("has interrupted what is in flight once the scope is closed", () =>
+    Effect.gen(function* () {
+      const ended: Array<string> = []
+      const scope = yield* Scope.make()
+      const flush = (members: ReadonlyArray<string>) =>
+        Effect.onInterrupt(Effect.never, () =>
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => ended.push(...members)),
+          ),
+        )
+      const options = { keyOf: () => undefined, isOneMembers: () => false, flushesAtOnce: 2 }
+      const times = { closed: "closed", late: "late", flushMillis: 1_000, maxMembers: 1 }
+      const made = GroupCommit.make<string, string, string>({ ...options, ...times, flush })
+      const submit = yield* Scope.provide(made, scope)
+      for (const member of ["a", "b"]) yield* Effect.forkChild(submit(member))
+      for (let n = 0; n < 10; n++) yield* Effect.yieldNow
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(ended, ["a", "b"])
+    }),
+  )
 })
