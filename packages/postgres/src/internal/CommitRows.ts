@@ -1,8 +1,8 @@
 /**
  * The rows that commits send: each kind with its columns, and which commits have rows of it.
  *
- * Guarantees: rows of runs have the order of their commits, which {@link inLockOrder} gives them.
- * Leaves out: the statement's text; see `CommitStatement`.
+ * Guarantees: rows of runs are sorted by id, so that statements lock them in one order. Leaves out:
+ * the statement's text; see `CommitStatement`.
  */
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
@@ -31,12 +31,11 @@ export type Commits = ReadonlyArray<PlacedCommit>
 const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
   [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
 
-/** Commits in the order in which every statement locks their runs. */
-export const inLockOrder = (commits: Commits): Commits =>
-  commits.length === 1 ? commits : ordered(commits, ({ commit }) => commit.run.id)
-
 const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]): Commits =>
-  commits.filter(({ commit }) => commit.expected._tag === expected)
+  ordered(
+    commits.filter(({ commit }) => commit.expected._tag === expected),
+    ({ commit }) => commit.run.id,
+  )
 
 const definitionsOf = (commits: Commits) => {
   const byId = new Map(

@@ -9,7 +9,7 @@
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Commits, PlacedCommit, RowSet } from "./CommitRows.ts"
-import { clearsLosses, inLockOrder, kinds, rowSets } from "./CommitRows.ts"
+import { clearsLosses, kinds, rowSets } from "./CommitRows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as KeyChanges from "./KeyChanges.ts"
@@ -381,8 +381,10 @@ export interface Applied {
  * A statement for these commits, and its parameters. Its rows are {@link RunCredits.Answered} if
  * commits move credits, otherwise {@link Applied}.
  */
-export const compose = (placed: Commits, credits: { readonly areSettled: boolean } | undefined) => {
-  const commits = inLockOrder(placed)
+export const compose = (
+  commits: Commits,
+  credits: { readonly areSettled: boolean } | undefined,
+) => {
   const isSingle = commits.length === 1
   const fragments = new Set<Fragment>(isSingle ? ["single"] : [])
   const parameters: Array<unknown> = []
