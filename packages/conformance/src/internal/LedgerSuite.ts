@@ -232,6 +232,22 @@ const groups = (it: Tests): void => {
     }),
   )
 
+  it.effect("covers starts in the order in which they came, whatever their identifiers", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const { account } = samples
+      yield* metered(account, 50)
+      const runs = Array.from({ length: 12 }, () => samples.run())
+      const sorted = runs.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      const outcomes = yield* together(sorted.map((run) => costly(run, 10)))
+      const covered = outcomes.map((each) => each === "applied")
+      assert.deepStrictEqual(
+        covered,
+        covered.map((_, index) => index < 5),
+      )
+    }),
+  )
+
   it.effect("refuses of starts that arrive together only what does not fit beside the others", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make

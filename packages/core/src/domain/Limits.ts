@@ -359,7 +359,6 @@ export const stateLength = 4_096
 export const shortestLeaseMillis = 1_000
 export const longestLeaseMillis = 3_600_000
 
-// A process holds at most twice as many of these as said here; see `BoundedMap`.
 /** Accounts that a process remembers, by name or by id. */
 export const accountsKnown = 10_000
 
