@@ -281,8 +281,8 @@ const begin = Effect.fnUntraced(function* <E>(
   insert: (commit: RunCommit) => Effect.Effect<void, E>,
 ) {
   const owned = { ...run, owner: runner.id, fence: 1 }
-  const now = { ...environment, now: run.createdAt }
-  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, now)
+  const atStart = { ...environment, now: run.createdAt }
+  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, atStart)
   yield* insert(prepared.first.commit)
   yield* runner.launch(owned, prepared)
   return prepared.first.commit.run

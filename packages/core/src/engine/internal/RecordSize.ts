@@ -27,8 +27,8 @@ const withCharacters = (size: number, value: unknown, most: number): number => {
 
 /**
  * Counts the characters of inputs and outputs. A value that goes from an output to inputs is in
- * memory once and is stored once. So it counts once if it comes several times in a row, whatever
- * the others of these rows put out.
+ * memory once and is stored once. So it counts once where it is the latest input or the latest
+ * output that was counted.
  */
 class PortSizes {
   readonly #last: Record<"input" | "output", unknown> = { input: null, output: null }

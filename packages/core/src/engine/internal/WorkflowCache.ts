@@ -13,7 +13,7 @@ import type { SharedPlan } from "./Plan.ts"
 /** A workflow as it was when it was kept. Mutable. */
 export interface KeptWorkflow {
   readonly workflow: Workflow
-  /** What plans of starts share, if an earlier start has left that. */
+  /** What the plans of its starts share; `undefined` until a start has left it here. */
   plan: SharedPlan | undefined
 }
 
