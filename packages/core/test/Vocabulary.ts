@@ -11,8 +11,8 @@ export const known: ReadonlyArray<string> = `
   authorization authorize autosave available back bad balance banner bar bare base batch beat before
   begin behind below between beyond bill bind bindings block board body bookmark books boolean bound
   bounded bounds box bracketed broad browser bucket build builder builtin busy by bytes cache
-  calendar calendars call caller can cancel cancelation canonical canvas cap carried case catch
-  caught cause certificates change channel character characters charge check checkout children
+  calendar calendars call callback caller can cancel cancelation canonical canvas cap carried case
+  catch caught cause certificates change channel character characters charge check checkout children
   choice cidr clause clauses clear client clipboard clock close closed closing code collapse
   collapsed collector colors coloured column columns combination command comment compare compile
   complete completion compose compressed computable compute computed concurrency condition config
@@ -22,7 +22,7 @@ export const known: ReadonlyArray<string> = `
   decide decision declaration deepest default define delay delegation delegations deliver delivering
   dense deprecated depth derived describe description destination detail dev dialog diamond
   difference digest direct direction discrepancy disk distinct distributed docs doctor document
-  domain down drawing drawn due duplicated durably duration dynamic each earlier edit editable
+  domain done down drawing drawn due duplicated durably duration dynamic each earlier edit editable
   edited editing editor effect element email empty encode encoded end endpoint engine english ensure
   environment equality error estimate evaluate evaluated evaluation evaluator event every everywhere
   example exceeded exception exchange executable execute execution executor exit expected expired
@@ -59,7 +59,7 @@ export const known: ReadonlyArray<string> = `
   shortest show shown shutting sign signal signature simple single site size sleep slice slots
   snapshot so socket sockets some sort source span spans sparse spelled sqlite stale standard
   standing start startup state statement status steps storable storage stream strict styles sub
-  subject submission suggestion sum summary supervisor surroundings suspect suspension sweep
+  subject submission success suggestion sum summary supervisor surroundings suspect suspension sweep
   sweeping swept switch sync synced system tab table tabs tagged taken target task tasks telemetry
   tell template terminal test testing text than theme thread thumbnail ticket ticks tidied tidy time
   timeline timeout timer timestamp timezone title tls to token tokens told tolerance tolerated too

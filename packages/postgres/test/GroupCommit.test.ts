@@ -2,6 +2,8 @@
  * Group commit over a flush that the test lets through by hand.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { AsyncLocalStorage } from "node:async_hooks"
+import * as CallbackEffect from "@millrace/core/ports/CallbackEffect"
 import * as GroupCommit from "../src/internal/GroupCommit.ts"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +16,7 @@ const make = Effect.fnUntraced(function* (
 ) {
   const flushes: Array<ReadonlyArray<string>> = []
   const gates: Array<Deferred.Deferred<void>> = []
-  const submit = yield* GroupCommit.make<string, string, string>({
+  const add = yield* GroupCommit.make<string, string, string>({
     keyOf: (member) => member.slice(0, 1),
     exclusivityKeyOf: (member) => (member.endsWith("$") ? "$" : undefined),
     flush: Effect.fnUntraced(function* (members: ReadonlyArray<string>) {
@@ -32,6 +34,8 @@ const make = Effect.fnUntraced(function* (
     maxMembers,
     flushesAtOnce,
   })
+  const submit = (member: string) =>
+    CallbackEffect.make<string, string>((done) => add(member, done))
   const settle = Effect.gen(function* () {
     for (let n = 0; n < 10; n++) yield* Effect.yieldNow
   })
@@ -44,6 +48,7 @@ const make = Effect.fnUntraced(function* (
       Effect.andThen(settle),
     ),
     submit,
+    add,
   }
 })
 
@@ -271,6 +276,35 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
+  it.effect("tells each caller without a fiber in its own asynchronous context", () =>
+    Effect.gen(function* () {
+      const { add, flushes, open } = yield* make()
+      const storage = new AsyncLocalStorage<string>()
+      const told: Array<unknown> = []
+      for (const member of ["a", "b", "c"]) {
+        storage.run(member, () => add(member, (exit) => told.push([storage.getStore(), exit])))
+      }
+      yield* open
+      yield* open
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
+      const expected = ["a", "b", "c"].map((member) => [member, Exit.succeed(`did ${member}`)])
+      assert.deepStrictEqual(told, expected)
+    }),
+  )
+
+  it.effect("leaves out the member of a caller without a fiber that cancels while it waits", () =>
+    Effect.gen(function* () {
+      const { add, flushes, open } = yield* make()
+      const told: Array<string> = []
+      const cancels = ["a", "b", "c"].map((member) => add(member, () => told.push(member)))
+      cancels[1]!()
+      yield* open
+      yield* open
+      assert.deepStrictEqual(flushes, [["a"], ["c"]])
+      assert.deepStrictEqual(told, ["a", "c"])
+    }),
+  )
+
   it.effect("has interrupted what is in flight once the scope is closed", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
@@ -286,7 +320,7 @@ describe("GroupCommit.submit", () => {
       const times = { closed: "closed", late: "late", flushMillis: 1_000, maxMembers: 1 }
       const made = GroupCommit.make<string, string, string>({ ...options, ...times, flush })
       const submit = yield* Scope.provide(made, scope)
-      for (const member of ["a", "b"]) yield* Effect.forkChild(submit(member))
+      for (const member of ["a", "b"]) submit(member, () => undefined)
       for (let n = 0; n < 10; n++) yield* Effect.yieldNow
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual(ended, ["a", "b"])

@@ -8,6 +8,7 @@
  */
 import { textOfKey } from "@millrace/core/domain/WorkflowSignal"
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import * as CallbackEffect from "@millrace/core/ports/CallbackEffect"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -241,20 +242,22 @@ export class Wire {
     operation: Operation,
     act: Effect.Effect<A, E>,
   ): Effect.Effect<A, E | StorageError> {
-    return Effect.callback((resume) => {
-      if (!machine.isAlive) return
+    return CallbackEffect.make<A, E | StorageError>((done) => {
+      const cancel = () => undefined
+      if (!machine.isAlive) return cancel
       const { dice, setup, time, witness } = this.#options
       witness.note(machine, operation)
       const luck = this.#luckOf(operation)
       const way = () => (setup.latencyMillis === 0 ? 0 : dice.below(setup.latencyMillis + 1))
       const answer = (exit: Exit.Exit<A, E | StorageError>) => {
         const isDirect = setup.latencyMillis === 0 && !machine.isPaused
-        if (isDirect && machine.isAlive) resume(exit)
-        else machine.later(way(), () => resume(exit))
+        if (isDirect && machine.isAlive) done(exit)
+        else machine.later(way(), () => done(exit))
       }
       const arrive = () => answer(this.#arrive(machine, operation, luck, act))
       if (setup.latencyMillis === 0) arrive()
       else time.after(way(), arrive)
+      return cancel
     })
   }
 

@@ -10,6 +10,7 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import { localDeliveries, localDeliveriesLength } from "@millrace/core/domain/Limits"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { onSuccess } from "@millrace/core/ports/CallbackEffect"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, Effect, Layer } from "effect"
 
@@ -70,7 +71,7 @@ export const watched = (store: RunStore["Service"], queue: DeliveryQueue): RunSt
       const deliveries = deliveriesOf(commit)
       return deliveries.length === 0
         ? store.commit(commit)
-        : Effect.tap(store.commit(commit), () => Effect.sync(() => queue.put(deliveries)))
+        : onSuccess(store.commit(commit), () => queue.put(deliveries))
     },
   })
 

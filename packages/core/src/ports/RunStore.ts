@@ -292,7 +292,7 @@ export interface WorkflowActivity {
 export class RunStore extends Context.Service<
   RunStore,
   {
-    /** Applies all of a commit, or none of it. */
+    /** Applies all of a commit, or none of it. A `CallbackEffect` costs the engine least. */
     readonly commit: (
       commit: RunCommit,
     ) => Effect.Effect<void, StaleRun | InsufficientCredits | StorageError>

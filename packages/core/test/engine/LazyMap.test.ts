@@ -1,4 +1,4 @@
-// A map that takes no memory before its first entry is like any other map.
+// A map that takes little memory while it has one entry at most is like any other map.
 import { describe, expect, it } from "vitest"
 import { LazyMap } from "../../src/engine/internal/LazyMap.ts"
 
@@ -18,6 +18,23 @@ describe("LazyMap", () => {
     map.set("a", 1)
     map.clear()
     expect(contentOf(map)).toEqual(empty)
+  })
+
+  it("has one entry, which can be replaced and deleted", () => {
+    const map = new LazyMap<string, number>()
+    map.set("a", 1)
+    map.set("a", 2)
+    const content = { size: 1, keys: ["a"], values: [2], entries: [["a", 2]] }
+    expect(contentOf(map)).toEqual(content)
+    expect([map.get("a"), map.has("a"), map.get("b"), map.has("b")]).toEqual([
+      2,
+      true,
+      undefined,
+      false,
+    ])
+    expect([map.delete("b"), map.size, map.delete("a"), map.size]).toEqual([false, 1, true, 0])
+    map.set("b", 3)
+    expect(map.get("b")).toBe(3)
   })
 
   it("has its entries in the order in which they were first set", () => {

@@ -12,6 +12,7 @@ import { isTerminal } from "@millrace/core/domain/Run"
 import { traceOf } from "@millrace/core/engine/RunTrace"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { onSuccess } from "@millrace/core/ports/CallbackEffect"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, Effect, Exit, Layer, Option, Schedule, Tracer } from "effect"
 import { RunSpan } from "./RunSpan.ts"
@@ -89,8 +90,7 @@ export const layer = (telemetry: Context.Context<never>) =>
       yield* Effect.forkScoped(countQueue(telemetry, runs))
       const watched = RunStore.of({
         ...runs,
-        commit: (commit) =>
-          Effect.tap(runs.commit(commit), () => Effect.sync(() => observe(telemetry, commit))),
+        commit: (commit) => onSuccess(runs.commit(commit), () => observe(telemetry, commit)),
       })
       const delivering = WebhookStore.of({
         ...webhooks,

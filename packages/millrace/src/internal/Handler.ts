@@ -15,6 +15,7 @@ import * as Core from "@millrace/core/engine/CurrentNode"
 import { deprecatedOf, sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
+import * as CallbackEffect from "@millrace/core/ports/CallbackEffect"
 import { isModule, onThread } from "@millrace/host/Blocking"
 import type { EngineThreads } from "@millrace/host/Threads"
 import * as Duration from "effect/Duration"
@@ -373,10 +374,19 @@ const settled = (
   current: Core.CurrentNode["Service"],
   cancelation: Cancelation,
 ): Effect.Effect<JsonObject, Core.NodeError> =>
-  Effect.callback((resume) => {
+  CallbackEffect.make((done) => {
+    let isOver = false
+    const end = (exit: Exit.Exit<JsonObject, Core.NodeError>) => {
+      if (isOver) return
+      isOver = true
+      done(exit)
+    }
     output.then(
-      (values) => resume(Effect.succeed(values)),
-      (error: unknown) => resume(Effect.fail(failureOf(current, error))),
+      (values) => end(Exit.succeed(values)),
+      (error: unknown) => end(Exit.fail(failureOf(current, error))),
     )
-    return Effect.sync(() => cancelation.abort())
+    return () => {
+      if (!isOver) cancelation.abort()
+      end(Exit.interrupt())
+    }
   })

@@ -4,7 +4,8 @@
  * Guarantees: an operator sees the message of the database. Leaves out: retrying.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { Cause, Effect, Option, Result } from "effect"
+import { CallbackEffect } from "@millrace/core/ports/CallbackEffect"
+import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 
@@ -23,17 +24,22 @@ export const storageError = (operation: string, error: SqlError): StorageError =
 export const orStorageError = (operation: string) => {
   const renamed = <E>(
     cause: Cause.Cause<E>,
-  ): Effect.Effect<never, Exclude<E, SqlError> | StorageError> => {
+  ): Exit.Exit<never, Exclude<E, SqlError> | StorageError> => {
     const found = Option.orElse(Cause.findErrorOption(cause), () =>
       Result.getSuccess(Cause.findDefect(cause)),
     )
     return Option.isSome(found) && isSqlError(found.value)
-      ? Effect.fail(storageError(operation, found.value))
-      : Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError>>)
+      ? Exit.fail(storageError(operation, found.value))
+      : Exit.failCause(cause as Cause.Cause<Exclude<E, SqlError>>)
   }
+  const outcome = <A, E>(exit: Exit.Exit<A, E>) =>
+    Exit.isFailure(exit) ? renamed(exit.cause) : (exit as Exit.Exit<A>)
   return <A, E, R>(
     self: Effect.Effect<A, E, R>,
-  ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> => Effect.catchCause(self, renamed<E>)
+  ): Effect.Effect<A, Exclude<E, SqlError> | StorageError, R> =>
+    self instanceof CallbackEffect
+      ? (self as CallbackEffect<A, E>).mapExit(outcome)
+      : Effect.catchCause(self, renamed<E>)
 }
 
 /** The methods of a port. They may also fail with errors of the database. */

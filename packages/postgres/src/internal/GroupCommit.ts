@@ -6,9 +6,11 @@
  * flush goes out before the members of the last one get their outcomes.
  *
  * Guarantees: a single member goes out at once. Each member gets its own outcome. Members with the
- * same key go out in their order, and never two at the same time. If a caller is interrupted, its
- * member is withdrawn while it waits; once in flight, it is written. Leaves out: what a flush is.
+ * same key go out in their order, and never two at the same time. If a caller withdraws, its member
+ * is left out while it waits; once in flight, it is written. Leaves out: what a flush is.
  */
+import { AsyncResource } from "node:async_hooks"
+import type { Cancel, Done } from "@millrace/core/ports/CallbackEffect"
 import { Context, Effect, Exit, Fiber, Scheduler, type Scope } from "effect"
 
 /** How members are gathered and written. */
@@ -45,18 +47,24 @@ class Waiting<Member, Outcome, E> {
   readonly member: Member
   readonly key: string | undefined
   readonly exclusivityKey: string | undefined
-  readonly resolve: (exit: Exit.Exit<Outcome, E>) => void
+  readonly #done: Done<Outcome, E>
+  /** The asynchronous context of the caller, which is not that of the others in a flush. */
+  readonly #context = new AsyncResource("GroupCommit")
   isAbandoned = false
 
   constructor(
     member: Member,
     { exclusivityKeyOf, keyOf }: Options<Member, Outcome, E>,
-    resolve: (exit: Exit.Exit<Outcome, E>) => void,
+    done: Done<Outcome, E>,
   ) {
     this.member = member
     this.key = keyOf(member)
     this.exclusivityKey = exclusivityKeyOf?.(member)
-    this.resolve = resolve
+    this.#done = done
+  }
+
+  resolve(exit: Exit.Exit<Outcome, E>): void {
+    this.#context.runInAsyncScope(this.#done, undefined, exit)
   }
 }
 
@@ -156,17 +164,19 @@ class Flights<Member, Outcome, E> {
     this.#dispatcher = dispatcher
   }
 
-  readonly submit = (member: Member): Effect.Effect<Outcome, E> =>
-    Effect.callback<Outcome, E>((resume) => {
-      if (this.#isClosed) return resume(Effect.fail(this.#options.closed))
-      const one = new Waiting(member, this.#options, resume)
-      this.#waiting.push(one)
-      if (this.#inFlight.length === 0 && !this.#isTelling) this.#depart()
-      else this.#departSoon()
-      return Effect.sync(() => {
-        one.isAbandoned = true
-      })
-    })
+  submit(member: Member, done: Done<Outcome, E>): Cancel {
+    if (this.#isClosed) {
+      done(Exit.fail(this.#options.closed))
+      return () => undefined
+    }
+    const one = new Waiting(member, this.#options, done)
+    this.#waiting.push(one)
+    if (this.#inFlight.length === 0 && !this.#isTelling) this.#depart()
+    else this.#departSoon()
+    return () => {
+      one.isAbandoned = true
+    }
+  }
 
   /** Fails all members, interrupts the flushes in flight, and waits until those are over. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
@@ -240,13 +250,16 @@ class Flights<Member, Outcome, E> {
   }
 }
 
-/** Flushes until the scope closes. Returns how to submit a member. */
+/** Adds a member, and tells its outcome. */
+type Submit<Member, Outcome, E> = (member: Member, done: Done<Outcome, E>) => Cancel
+
+/** Flushes until the scope closes. Returns the function that adds a member. */
 export const make = Effect.fnUntraced(function* <Member, Outcome, E>(
   options: Options<Member, Outcome, E>,
-): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, E>, never, Scope.Scope> {
+): Effect.fn.Return<Submit<Member, Outcome, E>, never, Scope.Scope> {
   const context = yield* Effect.context()
   const dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   const flights = new Flights(options, Effect.runForkWith(context), dispatcher)
   yield* Effect.addFinalizer(() => flights.close)
-  return flights.submit
+  return (member, done) => flights.submit(member, done)
 })

@@ -11,8 +11,9 @@ import type { Definition } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
-import { type Context, Effect, Latch, Layer, Option } from "effect"
+import { type Context, Effect, Exit, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { dueAtOnce } from "./ClaimStatement.ts"
 import { databasePort } from "./DatabaseError.ts"
 import * as ExpiredRows from "./ExpiredRows.ts"
@@ -62,11 +63,12 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
       if (commit.run.finishedAt !== null) written.forget(commit.run)
       return Outbox.write(sql, commit)
     }
-    return Effect.flatMap(
-      submit(commit),
-      (outcome): Effect.Effect<void, StaleRun | InsufficientCredits> => {
-        if (outcome === "applied") return Effect.void
-        return outcome === "stale" ? new StaleRun({ runId: commit.run.id }) : outcome
+    return submit(commit).mapExit(
+      (exit): Exit.Exit<void, SqlError | StaleRun | InsufficientCredits> => {
+        if (Exit.isFailure(exit)) return exit
+        const outcome = exit.value
+        if (outcome === "applied") return Exit.void
+        return Exit.fail(outcome === "stale" ? new StaleRun({ runId: commit.run.id }) : outcome)
       },
     )
   }

@@ -5,6 +5,8 @@
  * Guarantees: a call in a transaction of the caller has its own statement and takes part in the
  * transaction. A call fails if the database does not answer. Leaves out: the statements' texts.
  */
+import type { Done } from "@millrace/core/ports/CallbackEffect"
+import * as CallbackEffect from "@millrace/core/ports/CallbackEffect"
 import { Context, Effect, Option, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
@@ -71,7 +73,11 @@ export const optional = <A>(
 export const gather = Effect.fnUntraced(function* <Member, Outcome>(
   sql: SqlClient,
   options: Options<Member, Outcome>,
-): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, SqlError>, never, Scope.Scope> {
+): Effect.fn.Return<
+  (member: Member) => CallbackEffect.CallbackEffect<Outcome, SqlError>,
+  never,
+  Scope.Scope
+> {
   const submit = yield* GroupCommit.make<Member, Outcome, SqlError>({
     flushesAtOnce: usualFlushes,
     ...options,
@@ -80,10 +86,14 @@ export const gather = Effect.fnUntraced(function* <Member, Outcome>(
     late: broken(`The database did not answer within ${millisPerFlush} ms`),
     flushMillis: millisPerFlush,
   })
-  return (member) =>
-    Effect.contextWith((context: Context.Context<never>) =>
-      isWithin(sql, context)
-        ? Effect.map(options.flush([member]), (outcomes) => outcomes[0]!)
-        : submit(member),
+  return (member) => {
+    const add = (done: Done<Outcome, SqlError>) => submit(member, done)
+    return CallbackEffect.make(add, () =>
+      Effect.contextWith((context: Context.Context<never>) =>
+        isWithin(sql, context)
+          ? Effect.map(options.flush([member]), (outcomes) => outcomes[0]!)
+          : CallbackEffect.make(add),
+      ),
     )
+  }
 })

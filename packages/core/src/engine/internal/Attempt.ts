@@ -301,12 +301,12 @@ export class Attempt implements ServingAttempt {
 
   /** Prepares a run of the body, and computes it if it ends at once. */
   startBody(request: BodyRequest): Effect.Effect<ChildRun, NodeError> {
-    const { computeBody, limits, secrets } = this.request
+    const { limits, loop, secrets } = this.request
     return Effect.map(this.#prepareBody(request), (prepared) => {
       const child = secrets === undefined ? prepared : maskedStart(prepared, secrets)
       this.#turn ??= new Turn(limits, () => this.#now())
       this.#turn.begin()
-      const computed = computeBody(child)
+      const computed = loop!.compute(child)
       if (computed === undefined) return queuedOf(child)
       this.#turn.add(computed)
       return computed

@@ -15,6 +15,11 @@ import type { Ready } from "./RunState.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
 import type { RunValues } from "./RunValues.ts"
 
+interface LoopOfNode extends Loop {
+  /** Computes a run of the body, if it ends at once. */
+  readonly compute: (child: BodyRun) => ChildRun | undefined
+}
+
 /** What an attempt needs to know. */
 export interface AttemptRequest {
   readonly run: Run
@@ -26,9 +31,7 @@ export interface AttemptRequest {
   readonly evaluator: Evaluator
   readonly children: ChildSource
   /** The body of the node, if it is a loop with one, and what that uses of other nodes. */
-  readonly loop: Loop | undefined
-  /** Computes a run of that body, if it ends at once. */
-  readonly computeBody: (child: BodyRun) => ChildRun | undefined
+  readonly loop: LoopOfNode | undefined
   /** The workflows that the run's graph calls. */
   readonly workflows: CalledWorkflows | undefined
   /** How the node comes by links for people; `undefined` if nobody makes any. */

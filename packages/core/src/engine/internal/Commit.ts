@@ -3,10 +3,11 @@
  * If an answer was lost, reading the row tells whether the commit was applied. Listeners in this
  * process are notified.
  */
-import { Duration, Effect, Option, Schedule } from "effect"
+import { Cause, Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { InboxRequest, RunCommit, RunStore, StaleRun } from "../../ports/RunStore.ts"
+import type { StorageError } from "../../ports/StorageError.ts"
 import { RunNotifier } from "../RunNotifier.ts"
 import type { Step } from "./Step.ts"
 
@@ -42,6 +43,10 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
     Effect.catchTag("StorageError", Effect.die),
   )
 
+/** Tells listeners of a commit once it is stored. */
+const telling = <E>({ run }: RunCommit, stored: Effect.Effect<void, E>) =>
+  Effect.flatMap(stored, () => Effect.map(RunNotifier, (notifier) => notifier.tell(run)))
+
 /**
  * Applies a commit exactly once, with as many tries as that takes. A refusal after a failure may
  * come from our own earlier try, whose answer was lost; the stored row tells.
@@ -50,9 +55,9 @@ export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
 ): Effect.Effect<void, Refusal, RunNotifier> =>
-  Effect.flatMap(
+  telling(
+    commit,
     Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
-    () => Effect.map(RunNotifier, (notifier) => notifier.tell(commit.run)),
   )
 
 /** Reads the messages of a run, with as many tries as that takes. */
@@ -97,15 +102,30 @@ const commitInstead = (store: RunStore["Service"], step: Step, refusal: Refusal)
 }
 
 /**
- * Commits a step. If credits do not cover it, or the run has messages that the step did not see,
- * commits the step's alternative.
+ * Goes on with a step whose commit was not stored at the first try. If credits do not cover it, or
+ * the run has messages that the step did not see, commits the step's alternative.
  */
+export const commitAfter = (
+  store: RunStore["Service"],
+  step: Step,
+  cause: Cause.Cause<Refusal | StorageError>,
+): Effect.Effect<Step, StaleRun, RunNotifier> => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error === undefined) return Effect.failCause(cause as Cause.Cause<never>)
+  if (error._tag !== "StorageError") return commitInstead(store, step, error)
+  const { commit } = step
+  return Effect.catch(Effect.as(telling(commit, persist(store, commit)), step), (refusal) =>
+    commitInstead(store, step, refusal),
+  )
+}
+
+/** Commits a step, or what it says instead. */
 export const commitStep = (
   store: RunStore["Service"],
   step: Step,
 ): Effect.Effect<Step, StaleRun, RunNotifier> =>
-  Effect.catch(Effect.as(commitDurably(store, step.commit), step), (refusal) =>
-    commitInstead(store, step, refusal),
+  Effect.catchCause(Effect.as(telling(step.commit, store.commit(step.commit)), step), (cause) =>
+    commitAfter(store, step, cause),
   )
 
 /** True if there may be runs to claim after a commit: it starts, wakes or makes way for some. */

@@ -1,46 +1,76 @@
 /**
- * A map for an object of which there are many: it takes memory from its first entry on. An empty
- * `Map` takes about 200 bytes, and one more table whenever something is deleted from it.
+ * A map for an object of which there are many: it takes little memory while it has one entry at
+ * most. An empty `Map` takes about 200 bytes, and one more table whenever something is deleted.
  *
  * Guarantees: entries are in the order in which they were set, as in a `Map`.
  */
+
+/** The only entry. */
+class Entry<K, V> {
+  readonly key: K
+  readonly value: V
+
+  constructor(key: K, value: V) {
+    this.key = key
+    this.value = value
+  }
+}
+
 export class LazyMap<K, V> {
-  #map: Map<K, V> | undefined
+  #content: Map<K, V> | Entry<K, V> | undefined
 
   get size(): number {
-    return this.#map === undefined ? 0 : this.#map.size
+    const content = this.#content
+    return content === undefined ? 0 : content instanceof Entry ? 1 : content.size
   }
 
   get(key: K): V | undefined {
-    return this.#map?.get(key)
+    const content = this.#content
+    if (content instanceof Entry) return content.key === key ? content.value : undefined
+    return content?.get(key)
   }
 
   has(key: K): boolean {
-    return this.#map !== undefined && this.#map.has(key)
+    const content = this.#content
+    return content instanceof Entry ? content.key === key : content?.has(key) === true
   }
 
   set(key: K, value: V): void {
-    this.#map ??= new Map()
-    this.#map.set(key, value)
+    const content = this.#content
+    if (content === undefined || (content instanceof Entry && content.key === key)) {
+      this.#content = new Entry(key, value)
+    } else if (content instanceof Entry) {
+      this.#content = new Map([
+        [content.key, content.value],
+        [key, value],
+      ])
+    } else content.set(key, value)
   }
 
   delete(key: K): boolean {
-    return this.#map !== undefined && this.#map.delete(key)
+    const content = this.#content
+    if (!(content instanceof Entry)) return content?.delete(key) === true
+    if (content.key !== key) return false
+    this.#content = undefined
+    return true
   }
 
   clear(): void {
-    this.#map = undefined
+    this.#content = undefined
   }
 
   keys(): Iterable<K> {
-    return this.#map?.keys() ?? []
+    const content = this.#content
+    return content instanceof Entry ? [content.key] : (content?.keys() ?? [])
   }
 
   values(): Iterable<V> {
-    return this.#map?.values() ?? []
+    const content = this.#content
+    return content instanceof Entry ? [content.value] : (content?.values() ?? [])
   }
 
   entries(): Iterable<[K, V]> {
-    return this.#map ?? []
+    const content = this.#content
+    return content instanceof Entry ? [[content.key, content.value]] : (content ?? [])
   }
 }

@@ -18,13 +18,16 @@ import type { ApprovalLinks } from "./ApprovalTokens.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import { givenTo } from "../../graph/internal/LoopBody.ts"
 import type { ChargedSoFar } from "./Cancelation.ts"
-import type { BodyRun, ChildSource, Loop } from "./ChildSource.ts"
+import type { BodyRun, ChildSource } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
+import type { Cancel } from "../../ports/CallbackEffect.ts"
+import { begin } from "../../ports/CallbackEffect.ts"
 import type { StartedRun } from "../../ports/RunStore.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
+import type { AttemptRequest } from "./AttemptRequest.ts"
 import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import { LazyMap } from "./LazyMap.ts"
@@ -54,7 +57,6 @@ export interface Shared {
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
-type HandlerFiber = Fiber.Fiber<JsonObject, unknown>
 
 /** The result of calling a handler. */
 interface Called {
@@ -67,8 +69,8 @@ interface Called {
 /** An attempt whose outcome is not stored yet. Mutable. */
 interface Running {
   readonly attempt: Attempt
-  /** The fiber of the handler, or afterwards the one that stores its large values. */
-  fiber: Fiber.Fiber<unknown, unknown> | undefined
+  /** Stops the handler, or afterwards what stores its large values. */
+  stop: Cancel | undefined
   timer: Fiber.Fiber<unknown> | undefined
   /** True once its outcome was told; it stays here until that is stored. */
   isOver: boolean
@@ -268,7 +270,7 @@ export class RunExecution {
     const running = this.#running.get(index)
     this.#running.delete(index)
     running?.timer?.interruptUnsafe()
-    running?.fiber?.interruptUnsafe()
+    running?.stop?.()
   }
 
   /** Gives a handler control, and measures for how long. */
@@ -300,7 +302,6 @@ export class RunExecution {
       evaluator,
       children,
       loop: this.#loopOf(node),
-      computeBody: this.#computeBody,
       workflows: definition.settings.workflows,
       links,
       secrets: this.#secrets,
@@ -313,38 +314,37 @@ export class RunExecution {
       watched: <A>(call: () => A) => this.#watch(handler, call),
     }
     const attempt = new Attempt(request, clock)
-    const running: Running = { attempt, fiber: undefined, timer: undefined, isOver: false }
+    const running: Running = { attempt, stop: undefined, timer: undefined, isOver: false }
     this.#running.set(index, running)
     handlers.enter(handler, now)
     const called = inSpan(types.context, request, () => attempt.call())
-    const rest = Exit.isExit(called)
-      ? undefined
-      : Effect.runForkWith(attempt.within(types.context))(called)
-    const exit = rest === undefined ? (called as HandlerExit) : rest.pollUnsafe()
+    const exit = Exit.isExit(called)
+      ? (called as HandlerExit)
+      : this.#await(running, handler, index, called)
     const ended = exit === undefined ? undefined : attempt.end(exit)
     const storing = Effect.isEffect(ended) ? this.#fork(ended) : undefined
     const outcome = Effect.isEffect(ended) ? valueOf(storing!.pollUnsafe()) : ended
     const leftAt = outcome?.at ?? clock.currentTimeMillisUnsafe()
     handlers.leave(handler, leftAt)
-    if (ended === undefined) this.#watchFiber(running, handler, index, rest!)
-    else {
+    if (ended !== undefined) {
       handlers.end(handler)
       if (outcome === undefined) this.#whenStored(running, index, storing!)
       else running.isOver = true
-    }
+    } else if (this.#isClosed) running.stop?.()
     if (outcome === undefined) this.#startTimeout(running, index)
     return { leftAt, outcome }
   }
 
   /** The body of a node, with what nodes outside of it have put out. */
-  #loopOf({ id }: GraphNode): Loop | undefined {
+  #loopOf({ id }: GraphNode): AttemptRequest["loop"] {
     const { definition, frontier, graph } = this.progress
     const body = graph.bodies.get(id)
     if (body === undefined) return undefined
-    return { definition, body, given: givenTo(body, graph.indexOf, frontier) }
+    const given = givenTo(body, graph.indexOf, frontier)
+    return { definition, body, given, compute: (child) => this.#computeBody(child) }
   }
 
-  readonly #computeBody = (child: BodyRun): StartedRun | undefined => {
+  #computeBody(child: BodyRun): StartedRun | undefined {
     const { limits, random } = this.progress
     const now = this.#shared.clock.currentTimeMillisUnsafe()
     return this.#shared.computeRun(this.#shared, child, { limits, now, random })
@@ -356,24 +356,39 @@ export class RunExecution {
 
   /** Tells the outcome of an attempt once its large values are stored. */
   #whenStored(running: Running, index: number, storing: Fiber.Fiber<AttemptOutcome>): void {
-    running.fiber = storing
+    running.stop = () => storing.interruptUnsafe()
     storing.addObserver((exit) => {
       if (Exit.isSuccess(exit)) this.#over(running, index, () => exit.value)
     })
   }
 
-  /** Tells the outcome of a handler that goes on in a fiber. */
-  #watchFiber(running: Running, handler: Handler, index: number, fiber: HandlerFiber): void {
+  /** Waits for a handler. The exit, if it ends at once; otherwise its outcome is told later. */
+  #await(
+    running: Running,
+    handler: Handler,
+    index: number,
+    called: Effect.Effect<JsonObject, unknown, unknown>,
+  ): HandlerExit | undefined {
     const { attempt } = running
-    running.fiber = fiber
-    fiber.addObserver((exit) => {
-      this.#shared.handlers.end(handler)
-      if (running.isOver || this.#running.get(index) !== running) return
-      const ended = attempt.end(exit)
-      if (Effect.isEffect(ended)) this.#whenStored(running, index, this.#fork(ended))
-      else this.#over(running, index, () => ended)
+    let hasBegun = false
+    let atOnce: HandlerExit | undefined
+    const fork = (effect: typeof called) =>
+      Effect.runForkWith(attempt.within(this.#shared.types.context))(effect)
+    running.stop = begin(called, fork, (exit) => {
+      if (hasBegun) this.#end(running, handler, index, exit)
+      else atOnce = exit
     })
-    if (this.#isClosed) fiber.interruptUnsafe()
+    hasBegun = true
+    return atOnce
+  }
+
+  /** Tells the outcome of a handler that did not end at once. */
+  #end(running: Running, handler: Handler, index: number, exit: HandlerExit): void {
+    this.#shared.handlers.end(handler)
+    if (running.isOver || this.#running.get(index) !== running) return
+    const ended = running.attempt.end(exit)
+    if (Effect.isEffect(ended)) this.#whenStored(running, index, this.#fork(ended))
+    else this.#over(running, index, () => ended)
   }
 
   /** Ends an attempt that takes too long, also while its large values are stored. */
@@ -393,6 +408,6 @@ export class RunExecution {
     running.isOver = true
     this.#tell(outcomeOf())
     running.timer?.interruptUnsafe()
-    running.fiber?.interruptUnsafe()
+    running.stop?.()
   }
 }

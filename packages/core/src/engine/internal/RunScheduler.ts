@@ -11,7 +11,6 @@
  * is still open when its execution is over is given back at once. Leaves out: which runs to
  * execute.
  */
-import type { Fiber } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Option, Scheduler } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
@@ -19,14 +18,16 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Inbox, InboxRequest, StaleRun } from "../../ports/RunStore.ts"
 import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
+import type { Cancel } from "../../ports/CallbackEffect.ts"
+import { begin } from "../../ports/CallbackEffect.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
 import { CurrentApprovalLinks } from "./ApprovalTokens.ts"
 import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
-import type { RunNotifier } from "../RunNotifier.ts"
-import { commitStep, hasRunsToClaim } from "./Commit.ts"
+import { RunNotifier } from "../RunNotifier.ts"
+import { commitAfter, hasRunsToClaim } from "./Commit.ts"
 import { computeRun } from "./ComputedRun.ts"
 import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
@@ -57,8 +58,8 @@ export class LiveRun {
   readonly run: OwnedRun
   /** None until its first step is stored. */
   execution: RunExecution | undefined
-  /** What the execution waits for: a step that is being stored, for example. */
-  pending: Fiber.Fiber<unknown, unknown> | undefined
+  /** Stops what the execution waits for: a step that is being stored, for example. */
+  pending: Cancel | undefined
   /** True while it is in line for its next step. */
   isInLine = false
   /** True if the next step is to be taken even if nothing has happened. */
@@ -119,6 +120,7 @@ export class RunScheduler {
   nextDue = Number.POSITIVE_INFINITY
   readonly #runner: RunnerId
   readonly #store: RunStore["Service"]
+  readonly #notifier: RunNotifier["Service"]
   /** Tells all processes that there may be a run to claim. */
   readonly #look: Effect.Effect<void>
   readonly #shared: Shared
@@ -144,6 +146,7 @@ export class RunScheduler {
     this.slots = slots
     this.#look = look
     this.#store = Context.get(context, RunStore)
+    this.#notifier = Context.get(context, RunNotifier)
     const types = Context.get(context, NodeTypes)
     const clock = Context.get(context, Clock.Clock)
     const evaluator = Context.get(context, CurrentEvaluator)
@@ -312,8 +315,19 @@ export class RunScheduler {
     const { compute, progress } = execution
     const options = { isDraining: this.#drains, parkAfterMillis, compute }
     const decided = decideStep(progress, events, now, options)
-    const commit = commitStep(this.#store, clearing(decided, this.handlers))
-    this.#await(live, commit, (step) => this.#goOn(live, execution, step))
+    this.#commit(live, execution, clearing(decided, this.handlers))
+  }
+
+  /** Stores a step, or what it says instead, and goes on with that. */
+  #commit(live: LiveRun, execution: RunExecution, step: Step): void {
+    const goOn = (stored: Step) => this.#goOn(live, execution, stored)
+    this.#watch(live, this.#store.commit(step.commit), (exit) => {
+      if (Exit.isFailure(exit)) {
+        return this.#await(live, commitAfter(this.#store, step, exit.cause), goOn)
+      }
+      this.#notifier.tell(step.commit.run)
+      goOn(step)
+    })
   }
 
   /** Whoever has room may execute the runs that a step has started, woken or made way for. */
@@ -355,17 +369,27 @@ export class RunScheduler {
     effect: Effect.Effect<A, StaleRun, Requirements>,
     next: (result: A) => void,
   ): void {
-    const fiber = this.#fork(effect)
-    const settle = (exit: Exit.Exit<A, StaleRun>) => {
+    this.#watch(live, effect, (exit) => {
+      if (Exit.isSuccess(exit)) next(exit.value)
+      else this.#fail(live, exit.cause)
+    })
+  }
+
+  /** Runs an effect for an execution, and tells how it ended unless the execution is over. */
+  #watch<A, E>(
+    live: LiveRun,
+    effect: Effect.Effect<A, E, Requirements>,
+    done: (exit: Exit.Exit<A, E>) => void,
+  ): void {
+    let isDone = false
+    const settle = (exit: Exit.Exit<A, E>) => {
+      isDone = true
       if (live.isOver) return
       live.pending = undefined
-      if (Exit.isSuccess(exit)) this.#guard(live, () => next(exit.value))
-      else this.#fail(live, exit.cause)
+      this.#guard(live, () => done(exit))
     }
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return settle(exit)
-    live.pending = fiber
-    fiber.addObserver(settle)
+    const cancel = begin(effect, this.#fork, settle)
+    if (!isDone) live.pending = cancel
   }
 
   /** Keeps a defect from other executions. */
@@ -390,7 +414,7 @@ export class RunScheduler {
   #remove(live: LiveRun, result?: RunResult): void {
     if (live.isOver) return
     live.isOver = true
-    live.pending?.interruptUnsafe()
+    live.pending?.()
     live.execution?.close()
     const { accountId, id } = live.run
     this.slots.give(accountId)

@@ -44,7 +44,8 @@ export class RunValues {
   readonly #source: ValueSource
   readonly #run: Omit<ValueKey, "id">
   readonly #limits: Limits
-  readonly #remembered = new Set<string>()
+  /** None before the first value is remembered: most runs have no large values. */
+  #remembered: Set<string> | undefined
 
   constructor(source: ValueSource, state: RunWithValues) {
     const { limits, run } = state
@@ -154,7 +155,7 @@ export class RunValues {
     const { id } = value
     const kept = this.#source.memory.get(id)
     if (kept !== undefined) {
-      this.#remembered.add(id)
+      this.#note(id)
       return Effect.succeed(kept)
     }
     const loaded = Effect.retry(this.#source.load({ ...this.#run, id }), tries)
@@ -173,11 +174,16 @@ export class RunValues {
 
   /** The run is executed here no longer. */
   close(): void {
-    for (const id of this.#remembered) this.#source.memory.forget(id)
+    for (const id of this.#remembered ?? []) this.#source.memory.forget(id)
+  }
+
+  #note(id: LargeValue["id"]): void {
+    this.#remembered ??= new Set()
+    this.#remembered.add(id)
   }
 
   #remember(value: LargeValue, json: Json): void {
-    this.#remembered.add(value.id)
+    this.#note(value.id)
     this.#source.memory.keep({ runId: this.#run.runId, value, json })
   }
 }
