@@ -10,8 +10,10 @@
  * an ordinary effect, so no wrapper is left out by mistake. Leaves out: services; without a fiber
  * there are none.
  */
-import type { Fiber } from "effect"
-import { Effect, Effectable, Exit } from "effect"
+import * as Effect from "effect/Effect"
+import * as Effectable from "effect/Effectable"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 
 /** Called once with the outcome, in the asynchronous context of the caller. It must not throw. */
 export type Done<A, E> = (exit: Exit.Exit<A, E>) => void
