@@ -15,10 +15,8 @@ interface Choice {
   readonly kind: string
 }
 
-const pagesWith = (text: string, session: Session): ReadonlyArray<Choice> =>
-  entriesOf(session)
-    .filter(({ words }) => words.toLowerCase().includes(text.toLowerCase()))
-    .map(({ to, words }) => ({ to, words, kind: "Page" }))
+const pagesOf = (session: Session): ReadonlyArray<Choice> =>
+  entriesOf(session).map(({ to, words }) => ({ to, words, kind: "Page" }))
 
 /** Workflows with the text in their names, and the runs that begin with it. */
 const useFound = (text: string, isPossible: boolean): ReadonlyArray<Choice> => {
@@ -65,9 +63,13 @@ export const GoTo = ({
   const [text, setText] = useState("")
   const [at, setAt] = useState(0)
   const id = useId()
-  const wanted = useDeferredValue(text.trim())
+  const wanted = text.trim()
   const isPossible = session.role !== "operator" || account !== undefined
-  const choices = [...pagesWith(wanted, session), ...useFound(wanted, isPossible)]
+  const found = useFound(useDeferredValue(wanted), isPossible)
+  // What was found may be for what was typed before, and Enter may come before the rest is found.
+  const choices = [...pagesOf(session), ...found].filter(({ words }) =>
+    words.toLowerCase().includes(wanted.toLowerCase()),
+  )
   const chosen = choices[Math.min(at, choices.length - 1)]
   const go = (choice: Choice | undefined) => {
     if (choice === undefined) return
