@@ -105,7 +105,7 @@ const commitInstead = (store: RunStore["Service"], step: Step, refusal: Refusal)
  * Goes on with a step whose commit was not stored at the first try. If credits do not cover it, or
  * the run has messages that the step did not see, commits the step's alternative.
  */
-export const commitAfter = (
+export const commitAfterFailure = (
   store: RunStore["Service"],
   step: Step,
   cause: Cause.Cause<Refusal | StorageError>,
@@ -119,13 +119,13 @@ export const commitAfter = (
   )
 }
 
-/** Commits a step, or what it says instead. */
+/** Commits a step, or its alternative. */
 export const commitStep = (
   store: RunStore["Service"],
   step: Step,
 ): Effect.Effect<Step, StaleRun, RunNotifier> =>
   Effect.catchCause(Effect.as(telling(step.commit, store.commit(step.commit)), step), (cause) =>
-    commitAfter(store, step, cause),
+    commitAfterFailure(store, step, cause),
   )
 
 /** True if there may be runs to claim after a commit: it starts, wakes or makes way for some. */

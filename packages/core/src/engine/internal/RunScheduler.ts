@@ -27,7 +27,7 @@ import { CurrentApprovalLinks } from "./ApprovalTokens.ts"
 import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import { RunNotifier } from "../RunNotifier.ts"
-import { commitAfter, hasRunsToClaim } from "./Commit.ts"
+import { commitAfterFailure, hasRunsToClaim } from "./Commit.ts"
 import { computeRun } from "./ComputedRun.ts"
 import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
@@ -59,7 +59,7 @@ export class LiveRun {
   /** None until its first step is stored. */
   execution: RunExecution | undefined
   /** Stops what the execution waits for: a step that is being stored, for example. */
-  pending: Cancel | undefined
+  cancelPending: Cancel | undefined
   /** True while it is in line for its next step. */
   isInLine = false
   /** True if the next step is to be taken even if nothing has happened. */
@@ -74,7 +74,7 @@ export class LiveRun {
   /** Lets go of what it holds: a map may keep an entry for long after it was deleted. */
   release(): void {
     this.execution = undefined
-    this.pending = undefined
+    this.cancelPending = undefined
     this.listeners = undefined
   }
 }
@@ -263,7 +263,7 @@ export class RunScheduler {
 
   /** Puts a run in line for its next step, unless its last step is still being stored. */
   #wake(live: LiveRun): void {
-    if (live.isInLine || live.isOver || live.pending !== undefined) return
+    if (live.isInLine || live.isOver || live.cancelPending !== undefined) return
     live.isInLine = true
     this.#line.push(live)
     this.#schedule()
@@ -318,12 +318,12 @@ export class RunScheduler {
     this.#commit(live, execution, clearing(decided, this.handlers))
   }
 
-  /** Stores a step, or what it says instead, and goes on with that. */
+  /** Stores a step, or its alternative, and goes on with that. */
   #commit(live: LiveRun, execution: RunExecution, step: Step): void {
     const goOn = (stored: Step) => this.#goOn(live, execution, stored)
-    this.#watch(live, this.#store.commit(step.commit), (exit) => {
+    this.#begin(live, this.#store.commit(step.commit), (exit) => {
       if (Exit.isFailure(exit)) {
-        return this.#await(live, commitAfter(this.#store, step, exit.cause), goOn)
+        return this.#await(live, commitAfterFailure(this.#store, step, exit.cause), goOn)
       }
       this.#notifier.tell(step.commit.run)
       goOn(step)
@@ -369,14 +369,14 @@ export class RunScheduler {
     effect: Effect.Effect<A, StaleRun, Requirements>,
     next: (result: A) => void,
   ): void {
-    this.#watch(live, effect, (exit) => {
+    this.#begin(live, effect, (exit) => {
       if (Exit.isSuccess(exit)) next(exit.value)
       else this.#fail(live, exit.cause)
     })
   }
 
-  /** Runs an effect for an execution, and tells how it ended unless the execution is over. */
-  #watch<A, E>(
+  /** Begins an effect for an execution, and tells how it ended unless the execution is over. */
+  #begin<A, E>(
     live: LiveRun,
     effect: Effect.Effect<A, E, Requirements>,
     done: (exit: Exit.Exit<A, E>) => void,
@@ -385,11 +385,11 @@ export class RunScheduler {
     const settle = (exit: Exit.Exit<A, E>) => {
       isDone = true
       if (live.isOver) return
-      live.pending = undefined
+      live.cancelPending = undefined
       this.#guard(live, () => done(exit))
     }
     const cancel = begin(effect, this.#fork, settle)
-    if (!isDone) live.pending = cancel
+    if (!isDone) live.cancelPending = cancel
   }
 
   /** Keeps a defect from other executions. */
@@ -414,7 +414,7 @@ export class RunScheduler {
   #remove(live: LiveRun, result?: RunResult): void {
     if (live.isOver) return
     live.isOver = true
-    live.pending?.()
+    live.cancelPending?.()
     live.execution?.close()
     const { accountId, id } = live.run
     this.slots.give(accountId)
