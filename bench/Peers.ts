@@ -28,6 +28,9 @@ const peer = (name: string, file: string, variant?: string): Entry => ({
   workloads: all,
 })
 
+/** Servers are measured with one workload, and warmed up as long as the others. */
+const overHttp = { workloads: ["HTTP"], warmUp: all } as const
+
 const peers: ReadonlyArray<Entry> = [
   peer("graphile-worker, single", "GraphileMain", "single"),
   peer(graphileBulk, "GraphileMain", "bulk"),
@@ -38,7 +41,7 @@ const peers: ReadonlyArray<Entry> = [
   peer("DBOS", "DbosMain"),
   peer("OpenWorkflow", "OpenWorkflowMain"),
   peer("Restate", "RestateMain"),
-  { ...peer(fastify, "HttpMain"), workloads: ["HTTP"] },
+  { ...peer(fastify, "HttpMain"), ...overHttp },
 ]
 
 /** Installs the peers, once. Those that do not install fail when they are started. */
@@ -55,7 +58,7 @@ const install = (): void => {
 
 const ours: readonly [Entry, Entry] = [
   { ...createEngineEntry, workloads: [...all, "pure"] },
-  { ...serveEntry, workloads: ["HTTP"] },
+  { ...serveEntry, ...overHttp },
 ]
 
 const ratiosOf = (result: Result): Ratios => {

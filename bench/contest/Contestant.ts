@@ -154,8 +154,14 @@ export type Reply =
 const sentenceOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-/** Answers the other side until it is gone. `open` gets the address of an own database. */
-export const offer = (open: (database: string) => Promise<Contestant>): void => {
+/**
+ * Answers the other side until it is gone. `open` gets the address of an own database; `end` puts
+ * away what stays between figures.
+ */
+export const offer = (
+  open: (database: string) => Promise<Contestant>,
+  end: () => Promise<void> = () => Promise.resolve(),
+): void => {
   let current: Contestant | undefined
   const answer = async (request: Request): Promise<Reply> => {
     switch (request.call) {
@@ -179,6 +185,9 @@ export const offer = (open: (database: string) => Promise<Contestant>): void => 
   })
   // Nothing that it has started may stay behind.
   process.on("disconnect", () => {
-    void (current?.close() ?? Promise.resolve()).catch(() => undefined).then(() => process.exit())
+    void Promise.resolve(current?.close())
+      .then(end)
+      .catch(() => undefined)
+      .then(() => process.exit())
   })
 }

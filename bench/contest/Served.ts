@@ -1,6 +1,7 @@
 // Millrace over HTTP: `millrace serve` in a process of its own, called with keys that have limits.
 // W1 to W3 through the client of the package `millrace`, which follows the events of its runs;
-// starts by requests alone. Only the server's time counts as the engine's.
+// starts by requests alone. Only the server's time counts as the engine's. The server stays, and
+// stays warm, as the processes of the other contestants do.
 import { createEngine, defineNode, postgres } from "millrace"
 import { createClient, MillraceError } from "millrace/client"
 import { Postgres } from "@millrace/postgres"
@@ -18,8 +19,6 @@ const entry = fileURLToPath(new URL("./ServedMain.ts", import.meta.url))
 /** A key may have so many streams of events at the same time. */
 const streamsPerKey = 10
 const accounts = 2
-/** How long a new server is warmed up with each kind of call; other processes stay warm. */
-const warmUpMillis = 3_000
 const keysPerAccount = 10
 
 const outputs = { output: z.unknown() }
@@ -79,16 +78,17 @@ const persist = async <A>(call: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** Those of this process, made once. */
-const callers: Array<Caller> = []
+/** A server, its address, and who calls it. */
+interface Running {
+  readonly server: ServerProcess
+  readonly origin: string
+  readonly callers: ReadonlyArray<Caller>
+}
 
-const open = async (url: string): Promise<Contestant> => {
-  const database = ManagedRuntime.make(Postgres.layer({ url: Redacted.make(url) }))
-  if (callers.length === 0) {
-    for (let number = 0; number < accounts; number++) {
-      callers.push(...(await prepare(url, `bench ${number}`)))
-    }
-    await database.runPromise(widen)
+const start = async (url: string): Promise<Running> => {
+  const callers: Array<Caller> = []
+  for (let number = 0; number < accounts; number++) {
+    callers.push(...(await prepare(url, `bench ${number}`)))
   }
   const env = {
     DATABASE_URL: url,
@@ -98,6 +98,15 @@ const open = async (url: string): Promise<Contestant> => {
   }
   const server = new ServerProcess([], env, entry)
   const [, origin = ""] = await server.waitFor(/listens on (http:[^" ]+)/)
+  return { server, origin, callers }
+}
+
+let running: Promise<Running> | undefined
+
+const open = async (url: string): Promise<Contestant> => {
+  const { callers, origin, server } = await (running ??= start(url))
+  const database = ManagedRuntime.make(Postgres.layer({ url: Redacted.make(url) }))
+  await database.runPromise(widen)
   const clients = callers.map(({ ids, secret }) => ({
     ids,
     streams: 0,
@@ -119,19 +128,16 @@ const open = async (url: string): Promise<Contestant> => {
     body: JSON.stringify({ workflowId: ids["single"] }),
   }))
   const hasEnded = async () => (await database.runPromise(countOpen))[0]?.runs === 0
-  await post(origin, asks, warmUpMillis, hasEnded)
-  await measure("W1", warmUpMillis)
   return {
     engine: [server.pid],
     measure: (workload, millis) =>
       workload === "HTTP" || workload === "W4"
         ? post(origin, asks, millis, hasEnded)
         : measure(workload, millis),
-    close: async () => {
-      await server.end("SIGTERM")
-      await database.dispose()
-    },
+    close: () => database.dispose(),
   }
 }
 
-offer(open)
+offer(open, async () => {
+  await (await running)?.server.end("SIGTERM")
+})

@@ -1,5 +1,6 @@
 // Starts over HTTP without an engine: fastify, without keys or limits, adds a job for each request
-// to graphile-worker in bulk, in the same process, which also executes it.
+// to graphile-worker in bulk, in the same process, which also executes it. The server stays, and
+// stays warm.
 //
 // With an address as its argument it is that server, otherwise the contestant that calls it.
 import { spawn } from "node:child_process"
@@ -29,29 +30,43 @@ const serve = async (url) => {
 }
 
 /** @param {string} url */
-const open = async (url) => {
+const launch = async (url) => {
   const file = fileURLToPath(import.meta.url)
   const server = spawn(process.execPath, [file, url], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   })
-  const ended = new Promise((resolve) => server.once("exit", resolve))
   const origin = await new Promise((resolve, reject) => {
     server.once("message", (message) => resolve(String(message)))
     server.once("exit", () => reject(new Error("The server ended")))
   })
+  return { server, origin }
+}
+
+/** @type {ReturnType<typeof launch> | undefined} */
+let running
+
+/** @param {string} url */
+const open = async (url) => {
+  const { origin, server } = await (running ??= launch(url))
   const asks = [{ path: "/runs", body: JSON.stringify({ workflowId: "single" }) }]
   const hasEnded = async () => (await (await fetch(`${origin}/idle`)).json()).idle
   return {
     engine: [server.pid ?? 0],
     measure: (/** @type {unknown} */ _, /** @type {number} */ millis) =>
       post(origin, asks, millis, hasEnded),
-    close: async () => {
-      server.disconnect()
-      await ended
-    },
+    close: () => Promise.resolve(),
   }
 }
 
+/** Lets the server close what it has opened. */
+const end = async () => {
+  if (running === undefined) return
+  const { server } = await running
+  const ended = new Promise((resolve) => server.once("exit", resolve))
+  server.disconnect()
+  await ended
+}
+
 const url = process.argv[2]
-if (url === undefined) offer(open)
+if (url === undefined) offer(open, end)
 else await serve(url)
