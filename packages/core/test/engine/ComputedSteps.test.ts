@@ -173,10 +173,12 @@ describe("a handler that a step has called", () => {
       const more = { values: undefined, handlers: new Handlers(), children, links: undefined }
       const computeRun = () => undefined
       const shared = { types, clock, evaluator, secrets, computeRun, ...more }
-      const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
+      const wake = () => assert.fail("it told of it")
+      const execution = new RunExecution(run.state, shared, { wake })
+      const compute: Compute = (started, now) => execution.compute(started, now)
       const { commit } = run.step(2, [run.completes("gate", 2)], { compute })
       assert.strictEqual(commit.run.actualCredits, 3_000_000)
-      assert.strictEqual(run.state.spent(run.ordinal("p0"), 1), 0)
+      assert.strictEqual(run.state.charges.spent(run.ordinal("p0"), 1), 0)
     }).pipe(Effect.provide(NodeTypes.layer(charging))),
   )
 })

@@ -259,9 +259,11 @@ describe("an attempt that is broken off", () => {
     const run = play(chain("a").nodes, [], timed)
     run.step(1)
     const asked: Array<unknown> = []
-    run.state.spent = (...of) => {
-      asked.push(of)
-      return 7
+    run.state.charges = {
+      spent: (...of) => {
+        asked.push(of)
+        return 7
+      },
     }
     const { commit } = run.step(1_001, [expired])
     assert.deepStrictEqual(asked, [[0, 1]])
@@ -291,7 +293,7 @@ describe("an attempt that is broken off", () => {
     run.step(1)
     run.step(2, [run.fails("a", 2, { charged: 5, logs: [line("oh")] })])
     run.step(1_002, [run.due("a")])
-    run.state.spent = () => 7
+    run.state.charges = { spent: () => 7 }
     const { commit } = run.step(5_001, [expired])
     assert.deepStrictEqual(commit.nodeRuns, [])
     assert.deepInclude(commit.rewritten[0], { status: "CANCELED", attempt: 2, credits: 12 })

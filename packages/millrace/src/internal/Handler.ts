@@ -132,11 +132,19 @@ const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
 class Cancelation {
   #controller: AbortController | undefined
   #isAborted = false
+  #isOver = false
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#isAborted) this.#controller.abort()
     return this.#controller.signal
+  }
+
+  /** Ends the handler. False if it has ended before. */
+  end(): boolean {
+    const isFirst = !this.#isOver
+    this.#isOver = true
+    return isFirst
   }
 
   abort(): void {
@@ -375,18 +383,17 @@ const settled = (
   cancelation: Cancelation,
 ): Effect.Effect<JsonObject, Core.NodeError> =>
   CallbackEffect.make((done) => {
-    let isOver = false
-    const end = (exit: Exit.Exit<JsonObject, Core.NodeError>) => {
-      if (isOver) return
-      isOver = true
-      done(exit)
-    }
     output.then(
-      (values) => end(Exit.succeed(values)),
-      (error: unknown) => end(Exit.fail(failureOf(current, error))),
+      (values) => {
+        if (cancelation.end()) done(Exit.succeed(values))
+      },
+      (error: unknown) => {
+        if (cancelation.end()) done(Exit.fail(failureOf(current, error)))
+      },
     )
     return () => {
-      if (!isOver) cancelation.abort()
-      end(Exit.interrupt())
+      if (!cancelation.end()) return
+      cancelation.abort()
+      done(Exit.interrupt())
     }
   })

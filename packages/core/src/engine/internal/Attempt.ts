@@ -6,7 +6,6 @@
  * Guarantees: an output is plain JSON within the size limit, on declared ports only, and frozen, so
  * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
  */
-import type { Clock } from "effect"
 import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
@@ -159,7 +158,6 @@ const noInputs = ({ error: message, isRetryable: retryable }: NoInputs) =>
 /** One attempt of a node. Mutable. */
 export class Attempt implements ServingAttempt {
   readonly request: AttemptRequest
-  readonly #clock: Clock.Clock
   readonly #current = new AttemptNode(this)
   /** None before the first line. */
   #log: NodeLog | undefined
@@ -169,13 +167,16 @@ export class Attempt implements ServingAttempt {
   #given: Given | undefined
   #isOver = false
 
-  constructor(request: AttemptRequest, clock: Clock.Clock) {
+  constructor(request: AttemptRequest) {
     this.request = request
-    this.#clock = clock
+  }
+
+  get index(): number {
+    return this.request.node.index
   }
 
   get number(): number {
-    return this.request.attempt
+    return this.request.started.attempt
   }
 
   /** What the handler has charged so far. */
@@ -188,7 +189,7 @@ export class Attempt implements ServingAttempt {
    * how it has ended where it needed nothing of that.
    */
   call(): Effect.Effect<JsonObject, unknown, unknown> {
-    const { given, inputs } = this.request
+    const { given, inputs } = this.request.started
     if (given === undefined) return this.#knowing(inputs)
     const { values } = this.request
     if (!("missing" in given)) return this.#compute(given)
@@ -202,11 +203,12 @@ export class Attempt implements ServingAttempt {
   /** Calls the handler with what expressions give. */
   #compute(given: Given | Scripts): Effect.Effect<JsonObject, unknown, unknown> {
     if (!("calls" in given)) return this.#take(given)
-    const { evaluator, run } = this.request
+    const { run, shared } = this.request
     const { calls: scripts, finish } = given
     const { accountId: account, definitionId } = run
-    return Effect.flatMap(evaluator.evaluate({ account, definitionId, scripts }), (answers) =>
-      this.#take(finish(answers)),
+    return Effect.flatMap(
+      shared.evaluator.evaluate({ account, definitionId, scripts }),
+      (answers) => this.#take(finish(answers)),
     )
   }
 
@@ -291,12 +293,26 @@ export class Attempt implements ServingAttempt {
 
   log(level: LogLine["level"], message: string, data?: Json): void {
     if (this.#isOver) return
-    this.#log ??= new NodeLog(this.request, () => this.#now())
+    const { earlier, limits, secrets } = this.request
+    const logged = { attempt: this.number, earlier, limits, secrets }
+    this.#log ??= new NodeLog(logged, () => this.#now())
     this.#log.add(level, message, data)
   }
 
+  /** Gives the handler control, and measures for how long. */
+  watch<A>(call: () => A): A {
+    const { handler, shared } = this.request
+    const { handlers } = shared
+    handlers.enter(handler, this.#now())
+    try {
+      return call()
+    } finally {
+      handlers.leave(handler, this.#now())
+    }
+  }
+
   #now(): Timestamp {
-    return this.#clock.currentTimeMillisUnsafe()
+    return this.request.shared.clock.currentTimeMillisUnsafe()
   }
 
   /** Prepares a run of the body, and computes it if it ends at once. */
@@ -315,14 +331,14 @@ export class Attempt implements ServingAttempt {
 
   /** What is given to a run of the body is read once, and whole. */
   #prepareBody(request: BodyRequest): Effect.Effect<BodyRun, NodeError> {
-    const { children, loop, run, values } = this.request
+    const { loop, run, shared, values } = this.request
     const sofar = { ...run, childCredits: run.childCredits + (this.#turn?.credits ?? 0) }
     if (loop === undefined) {
       return Effect.fail(new NodeError({ message: "it has no body", retryable: false }))
     }
     const read = values === undefined ? Effect.succeed(loop.given) : values.whole(loop.given)
     return Effect.flatMap(read, (given) =>
-      children.prepareBody(sofar, { ...loop, given: given as PinnedOutputs }, request),
+      shared.children.prepareBody(sofar, { ...loop, given: given as PinnedOutputs }, request),
     )
   }
 
@@ -379,9 +395,10 @@ export class Attempt implements ServingAttempt {
   }
 
   #ended(): Ended {
-    const { attempt, earlier, node } = this.request
+    const { earlier, node, started } = this.request
     const logs = this.#log === undefined ? earlier : this.#log.close()
     this.#isOver = true
+    const { attempt } = started
     const ended = { index: node.index, attempt, logs, charged: this.#charged, at: this.#now() }
     return this.#given === undefined ? ended : { ...ended, given: this.#given }
   }

@@ -28,6 +28,7 @@ export interface ServingAttempt {
   readonly startBody: (request: BodyRequest) => Effect.Effect<ChildRun, NodeError>
   readonly charge: (credits: number) => void
   readonly log: Service["log"]
+  readonly watch: Service["watched"]
 }
 
 const problemOfWait = (wait: Wait): string | undefined => {
@@ -108,7 +109,7 @@ export class AttemptNode implements Service {
   }
 
   get attempt(): number {
-    return this.#request.attempt
+    return this.#request.started.attempt
   }
 
   get idempotencyKey(): string {
@@ -120,7 +121,7 @@ export class AttemptNode implements Service {
   }
 
   get resumed(): Service["resumed"] {
-    return this.#request.state
+    return this.#request.started.state
   }
 
   get message(): Service["message"] {
@@ -128,7 +129,7 @@ export class AttemptNode implements Service {
   }
 
   get openChildren(): number {
-    return this.#request.openChildren
+    return this.#request.started.children?.length ?? 0
   }
 
   get isTurnOver(): boolean {
@@ -144,7 +145,7 @@ export class AttemptNode implements Service {
   }
 
   get watched(): Service["watched"] {
-    return this.#request.watched
+    return (call) => this.#attempt.watch(call)
   }
 
   get log(): Service["log"] {
@@ -160,24 +161,24 @@ export class AttemptNode implements Service {
   }
 
   get prepareChild(): Service["prepareChild"] {
-    const { children, node, run, workflows } = this.#request
+    const { node, run, shared, workflows } = this.#request
     return (child) =>
       "body" in child
         ? this.#attempt.startBody(child)
-        : children.prepare(run, node.id, child, workflows)
+        : shared.children.prepare(run, node.id, child, workflows)
   }
 
   get children(): Service["children"] {
-    const { children, node, run } = this.#request
-    return (after) => children.listed(run, node.id, after)
+    const { node, run, shared } = this.#request
+    return (after) => shared.children.listed(run, node.id, after)
   }
 
   get outputOfChild(): Service["outputOfChild"] {
-    return this.#request.children.outputOf
+    return this.#request.shared.children.outputOf
   }
 
   get approvalLink(): Service["approvalLink"] {
-    const { links, node, run } = this.#request
-    return (approver) => linkOf(links, run, node.id, approver)
+    const { node, run, shared } = this.#request
+    return (approver) => linkOf(shared.links, run, node.id, approver)
   }
 }

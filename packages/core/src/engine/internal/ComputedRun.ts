@@ -45,10 +45,14 @@ export const computeRun: Shared["computeRun"] = (shared, child, environment) => 
     handlers: handlersOf(handlers, run.parent!.runId),
     values: values && storingNothing(values),
   }
-  const execution = new RunExecution(resume(child, body.compiled, environment), own, () => {})
-  const { compute, progress } = execution
-  const options = { isDraining: () => false, parkAfterMillis, compute }
-  const { commit } = decideStep(progress, [], environment.now, options)
+  const execution = new RunExecution(resume(child, body.compiled, environment), own, {
+    wake: () => {},
+  })
+  const { commit } = decideStep(execution.progress, [], environment.now, {
+    isDraining: () => false,
+    parkAfterMillis,
+    compute: (started, now) => execution.compute(started, now),
+  })
   execution.close()
   const hasEnded = commit.run.finishedAt !== null
   body.vain = hasEnded ? 0 : body.vain + 1

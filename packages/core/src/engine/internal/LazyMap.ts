@@ -64,9 +64,9 @@ export class LazyMap<K, V> {
     return content instanceof Entry ? [content.key] : (content?.keys() ?? [])
   }
 
-  values(): Iterable<V> {
+  values(): ReadonlyArray<V> {
     const content = this.#content
-    return content instanceof Entry ? [content.value] : (content?.values() ?? [])
+    return content instanceof Entry ? [content.value] : [...(content?.values() ?? [])]
   }
 
   entries(): Iterable<[K, V]> {

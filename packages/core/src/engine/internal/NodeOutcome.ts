@@ -195,7 +195,7 @@ export const cancelAttempt = (
   now: Timestamp,
 ): void => {
   const started = progress.running.get(index)!
-  const spent = progress.spent(index, started.attempt)
+  const spent = progress.charges.spent(index, started.attempt)
   if (spent === 0) return
   const node = progress.graph.nodes[index]!
   const { attempt, inputs, startedAt } = started

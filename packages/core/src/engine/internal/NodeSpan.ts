@@ -34,7 +34,7 @@ const outcomeOf = (exit: HandlerExit): AttemptOutcome => {
   return Cause.hasInterruptsOnly(exit.cause) ? "canceled" : "failed"
 }
 
-const spanned = ({ attempt, node, run }: AttemptRequest, call: () => Handling): Handling => {
+const spanned = ({ node, run, started }: AttemptRequest, call: () => Handling): Handling => {
   const attributes = {
     "millrace.account.id": run.accountId,
     "millrace.workflow.id": run.workflowId,
@@ -42,7 +42,7 @@ const spanned = ({ attempt, node, run }: AttemptRequest, call: () => Handling): 
     "millrace.run.id": run.id,
     "millrace.node.id": node.id,
     "millrace.node.type": node.type.key,
-    "millrace.attempt": attempt,
+    "millrace.attempt": started.attempt,
   }
   const span = Effect.makeSpan(node.type.key, { parent: traceOf(run.id), attributes })
   return Effect.flatMap(span, (made) =>

@@ -6,19 +6,18 @@
  * the end of an attempt are dropped. Leaves out: deciding steps and storing them, which
  * `RunScheduler` does.
  */
-import type { Clock, Fiber } from "effect"
+import type { Fiber } from "effect"
 import { Duration, Effect, Exit } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
-import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
-import type { ApprovalLinks } from "./ApprovalTokens.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import { givenTo } from "../../graph/internal/LoopBody.ts"
 import type { ChargedSoFar } from "./Cancelation.ts"
-import type { BodyRun, ChildSource } from "./ChildSource.ts"
+import type { BodyRun } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { Cancel } from "../../ports/CallbackEffect.ts"
@@ -27,9 +26,8 @@ import type { StartedRun } from "../../ports/RunStore.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
-import type { AttemptRequest } from "./AttemptRequest.ts"
-import type { Compute } from "./ComputedNodes.ts"
-import type { Handler, Handlers } from "./Handlers.ts"
+import type { AttemptRequest, SharedByAttempts } from "./AttemptRequest.ts"
+import type { Handlers } from "./Handlers.ts"
 import { LazyMap } from "./LazyMap.ts"
 import { inSpan } from "./NodeSpan.ts"
 import { RunSecrets } from "./RunSecrets.ts"
@@ -39,15 +37,11 @@ import { RunValues } from "./RunValues.ts"
 import type { StepEvent, Step } from "./Step.ts"
 
 /** What the executions of a process share. */
-export interface Shared {
+export interface Shared extends SharedByAttempts {
   readonly types: NodeTypes["Service"]
   readonly handlers: Pick<Handlers, "begin" | "enter" | "leave" | "end" | "forget">
-  readonly clock: Clock.Clock
-  readonly evaluator: Evaluator
   readonly secrets: SecretSource
   readonly values: ValueSource | undefined
-  readonly children: ChildSource
-  readonly links: ApprovalLinks | undefined
   /** Computes a run of the body of a loop, if it ends at once. */
   readonly computeRun: (
     shared: Shared,
@@ -88,18 +82,26 @@ const valueOf = <A>(exit: Exit.Exit<A> | undefined): A | undefined =>
 /** If the clock moves by so much against the monotonic clock, somebody has set it. */
 const clockJumpMillis = 1_000
 
+/** Who takes the steps of an execution. */
+interface Owner {
+  /** Called when something has happened to the run. */
+  readonly wake: () => void
+}
+
+const none: ReadonlyArray<never> = []
+
 /** Calls the handlers and sets the timers of one run. Mutable. */
 export class RunExecution {
   readonly progress: RunState
   readonly #shared: Shared
-  readonly #wake: () => void
+  readonly #owner: Owner
   readonly #running = new LazyMap<number, Running>()
   readonly #waits = new LazyMap<number, Wait>()
   /** The timer of the end of the run. */
   #deadline: Fiber.Fiber<unknown> | undefined
-  #events: Array<StepEvent> = []
+  #events: Array<StepEvent> | undefined
   /** The events of the step that is being stored. */
-  #taken: ReadonlyArray<StepEvent> = []
+  #taken: ReadonlyArray<StepEvent> = none
   /** By how much the clock was ahead of the monotonic clock when the timers were set. */
   #offset: number | undefined
   /** True once closed. A handler may cancel its own run while `begin` calls it. */
@@ -109,27 +111,23 @@ export class RunExecution {
   /** None if large values are kept nowhere. */
   readonly #values: RunValues | undefined
 
-  /** Calls `wake` when something has happened to the run. */
-  constructor(progress: RunState, shared: Shared, wake: () => void) {
+  constructor(progress: RunState, shared: Shared, owner: Owner) {
     this.progress = progress
     this.#shared = shared
-    this.#wake = wake
+    this.#owner = owner
     const { graph, run } = progress
     if (graph.secrets.length > 0) {
       const names = [...new Set(graph.secrets.map(({ name }) => name))]
       this.#secrets = new RunSecrets(shared.secrets, run.accountId, names)
     }
     if (shared.values !== undefined) this.#values = new RunValues(shared.values, progress)
-    progress.spent = (index, attempt) => {
-      const running = this.#running.get(index)?.attempt
-      return running?.number === attempt ? running.charged : 0
-    }
+    progress.charges = this
     this.#setDeadline()
   }
 
   /** True if something has happened since the last call of {@link take}. */
   get hasEvents(): boolean {
-    return this.#events.length > 0
+    return this.#events !== undefined
   }
 
   /** Messages with higher numbers are new to the run; `undefined` unless it waits for messages. */
@@ -143,16 +141,22 @@ export class RunExecution {
    * run of a newer revision includes the ends of attempts in the step that is being stored.
    */
   chargedBeyond(revision: number): ChargedSoFar {
-    const { run, spent } = this.progress
-    const taken = revision < run.revision ? [] : this.#taken
+    const taken = revision < this.progress.run.revision ? none : this.#taken
     const ended = new Set(taken.flatMap((each) => ("attempt" in each ? [each.index] : [])))
-    return (index, attempt) => (ended.has(index) ? 0 : spent(index, attempt))
+    return (index, attempt) => (ended.has(index) ? 0 : this.spent(index, attempt))
+  }
+
+  /** What an attempt in progress here has charged so far. */
+  spent(index: number, attempt: number): MicroCredits {
+    const running = this.#running.get(index)?.attempt
+    return running?.number === attempt ? running.charged : 0
   }
 
   /** What has happened since the last call, without timers of waits that a message has ended. */
   take(): ReadonlyArray<StepEvent> {
-    this.#taken = this.#events.filter((event) => event._tag !== "Due" || this.#endWait(event.index))
-    this.#events = []
+    const events = this.#events ?? none
+    this.#taken = events.filter((event) => event._tag !== "Due" || this.#endWait(event.index))
+    this.#events = undefined
     return this.#taken
   }
 
@@ -168,7 +172,7 @@ export class RunExecution {
         this.#running.delete(event.index)
       }
     }
-    this.#taken = []
+    this.#taken = none
     for (const index of stopped) this.#interrupt(index)
     // Handlers are called one after the other: each once the one before has given control back.
     let now = started.length === 0 ? 0 : this.#shared.clock.currentTimeMillisUnsafe()
@@ -185,7 +189,7 @@ export class RunExecution {
   /**
    * Calls a handler within a step. The outcome, if it ended at once and nothing is to be stored.
    */
-  readonly compute: Compute = (started, now) => {
+  compute(started: Started, now: Timestamp): AttemptOutcome | undefined {
     const { outcome } = this.#start(started, now)
     if (outcome !== undefined) this.#running.delete(started.index)
     return outcome
@@ -203,8 +207,9 @@ export class RunExecution {
   }
 
   #tell(event: StepEvent): void {
-    this.#events.push(event)
-    this.#wake()
+    if (this.#events === undefined) this.#events = [event]
+    else this.#events.push(event)
+    this.#owner.wake()
   }
 
   /** Starts a timer for each new wait, and all of them anew if the clock was set. */
@@ -273,22 +278,11 @@ export class RunExecution {
     running?.stop?.()
   }
 
-  /** Gives a handler control, and measures for how long. */
-  #watch<A>(handler: Handler, call: () => A): A {
-    const { clock, handlers } = this.#shared
-    handlers.enter(handler, clock.currentTimeMillisUnsafe())
-    try {
-      return call()
-    } finally {
-      handlers.leave(handler, clock.currentTimeMillisUnsafe())
-    }
-  }
-
   /** Calls a handler at `now`. The outcome, if it ended at once and nothing is to be stored. */
   #start(started: Started, now: Timestamp): Called {
-    const { attempt: number, children: open, given, index, inputs, message, state } = started
+    const { index, message } = started
     const { definition, graph, held, priorAttempts, limits, run } = this.progress
-    const { children, clock, evaluator, handlers, links, types } = this.#shared
+    const { clock, handlers, types } = this.#shared
     const node = graph.nodes[index]!
     const nodeType = node.type.key
     const handler = handlers.begin({ runId: run.id, nodeId: node.id, nodeType })
@@ -296,31 +290,23 @@ export class RunExecution {
       run,
       node,
       executable: types.executable(node.type),
-      attempt: number,
-      inputs,
-      given,
-      evaluator,
-      children,
+      started,
+      shared: this.#shared,
       loop: this.#loopOf(node),
       workflows: definition.settings.workflows,
-      links,
       secrets: this.#secrets,
       values: this.#values,
-      state,
       message: message === undefined ? undefined : held.get(message),
-      openChildren: open?.length ?? 0,
       earlier: priorAttempts.get(index)?.logs ?? null,
       limits,
-      watched: <A>(call: () => A) => this.#watch(handler, call),
+      handler,
     }
-    const attempt = new Attempt(request, clock)
+    const attempt = new Attempt(request)
     const running: Running = { attempt, stop: undefined, timer: undefined, isOver: false }
     this.#running.set(index, running)
     handlers.enter(handler, now)
     const called = inSpan(types.context, request, () => attempt.call())
-    const exit = Exit.isExit(called)
-      ? (called as HandlerExit)
-      : this.#await(running, handler, index, called)
+    const exit = Exit.isExit(called) ? (called as HandlerExit) : this.#await(running, called)
     const ended = exit === undefined ? undefined : attempt.end(exit)
     const storing = Effect.isEffect(ended) ? this.#fork(ended) : undefined
     const outcome = Effect.isEffect(ended) ? valueOf(storing!.pollUnsafe()) : ended
@@ -328,10 +314,10 @@ export class RunExecution {
     handlers.leave(handler, leftAt)
     if (ended !== undefined) {
       handlers.end(handler)
-      if (outcome === undefined) this.#whenStored(running, index, storing!)
+      if (outcome === undefined) this.#whenStored(running, storing!)
       else running.isOver = true
     } else if (this.#isClosed) running.stop?.()
-    if (outcome === undefined) this.#startTimeout(running, index)
+    if (outcome === undefined) this.#startTimeout(running)
     return { leftAt, outcome }
   }
 
@@ -355,27 +341,24 @@ export class RunExecution {
   }
 
   /** Tells the outcome of an attempt once its large values are stored. */
-  #whenStored(running: Running, index: number, storing: Fiber.Fiber<AttemptOutcome>): void {
+  #whenStored(running: Running, storing: Fiber.Fiber<AttemptOutcome>): void {
     running.stop = () => storing.interruptUnsafe()
     storing.addObserver((exit) => {
-      if (Exit.isSuccess(exit)) this.#over(running, index, () => exit.value)
+      if (Exit.isSuccess(exit)) this.#over(running, () => exit.value)
     })
   }
 
   /** Waits for a handler. The exit, if it ends at once; otherwise its outcome is told later. */
   #await(
     running: Running,
-    handler: Handler,
-    index: number,
     called: Effect.Effect<JsonObject, unknown, unknown>,
   ): HandlerExit | undefined {
-    const { attempt } = running
     let hasBegun = false
     let atOnce: HandlerExit | undefined
     const fork = (effect: typeof called) =>
-      Effect.runForkWith(attempt.within(this.#shared.types.context))(effect)
+      Effect.runForkWith(running.attempt.within(this.#shared.types.context))(effect)
     running.stop = begin(called, fork, (exit) => {
-      if (hasBegun) this.#end(running, handler, index, exit)
+      if (hasBegun) this.#end(running, exit)
       else atOnce = exit
     })
     hasBegun = true
@@ -383,28 +366,33 @@ export class RunExecution {
   }
 
   /** Tells the outcome of a handler that did not end at once. */
-  #end(running: Running, handler: Handler, index: number, exit: HandlerExit): void {
-    this.#shared.handlers.end(handler)
-    if (running.isOver || this.#running.get(index) !== running) return
+  #end(running: Running, exit: HandlerExit): void {
+    this.#shared.handlers.end(running.attempt.request.handler)
+    if (!this.#isCurrent(running)) return
     const ended = running.attempt.end(exit)
-    if (Effect.isEffect(ended)) this.#whenStored(running, index, this.#fork(ended))
-    else this.#over(running, index, () => ended)
+    if (Effect.isEffect(ended)) this.#whenStored(running, this.#fork(ended))
+    else this.#over(running, () => ended)
+  }
+
+  /** True until an attempt is over or interrupted. */
+  #isCurrent(running: Running): boolean {
+    return !running.isOver && this.#running.get(running.attempt.index) === running
   }
 
   /** Ends an attempt that takes too long, also while its large values are stored. */
-  #startTimeout(running: Running, index: number): void {
+  #startTimeout(running: Running): void {
     if (this.#isClosed || running.isOver) return
-    const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
+    const millis = running.attempt.request.node.policy.timeoutMillis
     if (millis === undefined) return
     const late = `timed out after ${Duration.format(Duration.millis(millis))}`
     running.timer = this.#after(millis, () =>
-      this.#over(running, index, () => running.attempt.giveUp(late)),
+      this.#over(running, () => running.attempt.giveUp(late)),
     )
   }
 
   /** Tells the outcome of an attempt once, and interrupts what is left of its handler. */
-  #over(running: Running, index: number, outcomeOf: () => AttemptOutcome): void {
-    if (running.isOver || this.#running.get(index) !== running) return
+  #over(running: Running, outcomeOf: () => AttemptOutcome): void {
+    if (!this.#isCurrent(running)) return
     running.isOver = true
     this.#tell(outcomeOf())
     running.timer?.interruptUnsafe()

@@ -67,8 +67,16 @@ export class LiveRun {
   isOver = false
   listeners: Set<(result: RunResult) => void> | undefined
 
-  constructor({ accountId, fence, id }: OwnedRun) {
+  readonly #wake: (live: LiveRun) => void
+
+  constructor({ accountId, fence, id }: OwnedRun, wake: (live: LiveRun) => void) {
     this.run = { accountId, fence, id }
+    this.#wake = wake
+  }
+
+  /** Something has happened to the run. */
+  wake(): void {
+    this.#wake(this)
   }
 
   /** Lets go of what it holds: a map may keep an entry for long after it was deleted. */
@@ -245,7 +253,7 @@ export class RunScheduler {
   /** Takes the place of an older execution of the same run. */
   #add(run: Run): LiveRun {
     const older = this.runs.get(run.id)
-    const live = new LiveRun(run)
+    const live = new LiveRun(run, this.#wake)
     this.runs.set(run.id, live)
     this.slots.take(run.accountId)
     if (older !== undefined) this.#remove(older)
@@ -257,12 +265,12 @@ export class RunScheduler {
       this.#announce(first)
       return this.#remove(live)
     }
-    live.execution = new RunExecution(progress, this.#shared, () => this.#wake(live))
+    live.execution = new RunExecution(progress, this.#shared, live)
     this.#goOn(live, live.execution, first)
   }
 
   /** Puts a run in line for its next step, unless its last step is still being stored. */
-  #wake(live: LiveRun): void {
+  readonly #wake = (live: LiveRun): void => {
     if (live.isInLine || live.isOver || live.cancelPending !== undefined) return
     live.isInLine = true
     this.#line.push(live)
@@ -312,9 +320,11 @@ export class RunScheduler {
     if (events.length === 0 && !live.isDue) return
     live.isDue = false
     const now = this.#now()
-    const { compute, progress } = execution
-    const options = { isDraining: this.#drains, parkAfterMillis, compute }
-    const decided = decideStep(progress, events, now, options)
+    const decided = decideStep(execution.progress, events, now, {
+      isDraining: this.#drains,
+      parkAfterMillis,
+      compute: (started, at) => execution.compute(started, at),
+    })
     this.#commit(live, execution, clearing(decided, this.handlers))
   }
 

@@ -17,7 +17,6 @@ import type {
   Definition,
   LogLine,
   NodeRun,
-  NodeRunStatus,
   Run,
   RunRecord,
   WaitingNode,
@@ -53,13 +52,26 @@ export interface PriorAttempt {
 const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
   settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
 
-const nothingSpent = (): MicroCredits => 0
+/** What attempts in progress have charged so far. */
+export interface Charges {
+  readonly spent: (index: number, attempt: number) => MicroCredits
+}
+
+const noCharges: Charges = { spent: () => 0 }
+
+/** Most runs have none: one list for all of them. */
+const none: ReadonlyArray<never> = []
 
 /** What a new owner is told besides what is stored. */
 export interface Environment {
   readonly limits: Limits
   readonly now: Timestamp
   readonly random: () => number
+}
+
+/** What a response node was given, and how it ended. */
+interface Response extends Pick<NodeRun, "input" | "status"> {
+  readonly index: number
 }
 
 /** What an execution knows of its run. Mutable, for one owner. */
@@ -78,7 +90,7 @@ export class RunState {
   /** When the run's time is up, if it is limited. */
   readonly deadline: Timestamp | undefined
   /** Nodes waiting for a slot, from `nextReady` on; a cursor, because shifting would be O(n). */
-  readonly ready: Array<Ready> = []
+  ready: Array<Ready> = []
   nextReady = 0
   /** Ready nodes without effects, which a step may compute. */
   computable: Array<Ready> = []
@@ -90,18 +102,18 @@ export class RunState {
   /** Number of the last message that is known here. */
   seen = 0
   /** The messages that no node has taken, in order. */
-  inbox: ReadonlyArray<Message> = []
+  inbox: ReadonlyArray<Message> = none
   /** The numbers of those that the last step has given back to the workflow. */
-  returned: ReadonlyArray<number> = []
+  returned: ReadonlyArray<number> = none
   /** Messages that nodes have taken and may still be called with, by number. */
   readonly held = new LazyMap<number, Message>()
-  readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }> = []
+  responses: ReadonlyArray<Response> = none
   completed = 0
-  readonly failures: Array<{ readonly node: GraphNode; readonly error: string }> = []
+  failed = 0
+  firstFailure: { readonly node: GraphNode; readonly error: string } | undefined
   /** Why nothing more may be started, once the credits do not cover it. */
   exhausted: string | undefined
-  /** What the attempt in progress of a node has charged so far. */
-  spent: (index: number, attempt: number) => MicroCredits = nothingSpent
+  charges: Charges = noCharges
 
   constructor(
     { definition, nodeRuns, run }: RunRecord,
@@ -122,9 +134,9 @@ export class RunState {
 }
 
 /** True once a failure or want of credits has stopped the run: nothing new is started in it. */
-export const isHalted = ({ definition, exhausted, failures }: RunState): boolean =>
+export const isHalted = ({ definition, exhausted, failed }: RunState): boolean =>
   exhausted !== undefined ||
-  (failures.length > 0 && (definition.settings.onFailure ?? "continue") !== "continue")
+  (failed > 0 && (definition.settings.onFailure ?? "continue") !== "continue")
 
 const bySequence = (a: NodeRun, b: NodeRun): number => (a.sequence ?? 0) - (b.sequence ?? 0)
 
@@ -145,7 +157,7 @@ export const forgetReturned = (progress: RunState): void => {
   const { inbox, returned } = progress
   if (returned.length === 0) return
   progress.inbox = inbox.filter(({ number }) => !returned.includes(number))
-  progress.returned = []
+  progress.returned = none
 }
 
 /** Where a run stands, from what is stored of it. */
@@ -260,9 +272,13 @@ export const note = (
   row: Pick<NodeRun, "status" | "input" | "error">,
 ): void => {
   if (row.status === "COMPLETED") progress.completed += 1
-  if (row.status === "FAILED") progress.failures.push({ node, error: row.error ?? "failed" })
+  if (row.status === "FAILED") {
+    progress.failed += 1
+    progress.firstFailure ??= { node, error: row.error ?? "failed" }
+  }
   if (node.type.role === "response") {
-    progress.responses.push({ index: node.index, input: row.input, status: row.status })
+    const { input, status } = row
+    progress.responses = [...progress.responses, { index: node.index, input, status }]
   }
 }
 

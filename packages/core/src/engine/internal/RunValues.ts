@@ -42,17 +42,17 @@ interface RunWithValues {
 export class RunValues {
   readonly #state: RunWithValues
   readonly #source: ValueSource
-  readonly #run: Omit<ValueKey, "id">
-  readonly #limits: Limits
   /** None before the first value is remembered: most runs have no large values. */
   #remembered: Set<string> | undefined
 
   constructor(source: ValueSource, state: RunWithValues) {
-    const { limits, run } = state
     this.#source = source
     this.#state = state
-    this.#run = { account: run.accountId, runId: run.id }
-    this.#limits = limits
+  }
+
+  get #run(): Omit<ValueKey, "id"> {
+    const { accountId: account, id: runId } = this.#state.run
+    return { account, runId }
   }
 
   /** False as long as no large value of the run is known. */
@@ -64,7 +64,7 @@ export class RunValues {
   knownAs(json: unknown): LargeValue | undefined {
     const isPlain = typeof json !== "object" && typeof json !== "string"
     if (!this.hasAny || isPlain || json === null) return undefined
-    return this.#source.memory.knownAs(this.#run.runId, json as Json)
+    return this.#source.memory.knownAs(this.#state.run.id, json as Json)
   }
 
   /**
@@ -75,7 +75,7 @@ export class RunValues {
     what: "input" | "output",
     entries: Iterable<readonly [port: string, value: Json]>,
   ): Result.Result<Large | undefined, string> {
-    const { largeValueBytes, valueBytes } = this.#limits
+    const { largeValueBytes, valueBytes } = this.#state.limits
     const large = new Map<string, LargeValue | NewValue>()
     for (const [port, json] of entries) {
       // What stands for stored values is no value itself.
@@ -184,7 +184,7 @@ export class RunValues {
 
   #remember(value: LargeValue, json: Json): void {
     this.#note(value.id)
-    this.#source.memory.keep({ runId: this.#run.runId, value, json })
+    this.#source.memory.keep({ runId: this.#state.run.id, value, json })
   }
 }
 

@@ -20,7 +20,7 @@ import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Compute, Computed } from "./ComputedNodes.ts"
 import { beginOf, computeNodes, nothingComputed } from "./ComputedNodes.ts"
-import type { RunState, Started } from "./RunState.ts"
+import type { Ready, RunState, Started } from "./RunState.ts"
 import {
   activeOf,
   endedBy,
@@ -80,10 +80,9 @@ interface StepDecision extends Pick<Step, "started" | "stopped"> {
 }
 
 /** The error of a failed run: the first failure, and how many more. */
-const errorOf = (failures: RunState["failures"]): string | null => {
-  const first = failures[0]
+const errorOf = ({ failed, firstFailure: first }: RunState): string | null => {
   if (first === undefined) return null
-  const more = failures.length - 1
+  const more = failed - 1
   const rest = more === 0 ? "" : more === 1 ? " (and 1 more node)" : ` (and ${more} more nodes)`
   return `Node "${first.node.id}" failed: ${first.error}${rest}`
 }
@@ -113,6 +112,12 @@ const release = (progress: RunState, change: CommitBuilder, now: Timestamp): voi
   }
 }
 
+/** Puts nodes in line for free slots, in place of those that were in it. */
+const waitForSlots = (progress: RunState, nodes: Array<Ready>): void => {
+  progress.ready = nodes
+  progress.nextReady = 0
+}
+
 /**
  * Takes ready nodes into the free slots. A node without effects that could not be computed gets a
  * slot, too: a crash of the process counts only where an attempt is on record.
@@ -125,6 +130,8 @@ const fill = (progress: RunState, now: Timestamp): ReadonlyArray<Started> => {
   progress.nextReady = Math.min(ready.length, from + free)
   const next = ready.slice(from, progress.nextReady).map((each) => beginOf(progress, each, now))
   for (const started of next) progress.running.set(started.index, started)
+  // Of nodes that have begun, nothing is kept here.
+  if (progress.nextReady === ready.length) waitForSlots(progress, [])
   return next
 }
 
@@ -143,7 +150,7 @@ const recordAttempts = (
     if ((written ?? rows.get(index)?.attempt) !== attempt) attempts += 1
     if (!again.delete(index)) nodes += 1
   }
-  change.setActive(Array.from(running.values(), activeOf), attempts, nodes)
+  change.setActive(running.values().map(activeOf), attempts, nodes)
   if (waiting.size === 0 && again.size === 0) return change.setWaiting([])
   // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
   const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
@@ -157,12 +164,12 @@ const finish = (
   change: CommitBuilder,
   { canceled, timedOut }: StepDecision,
 ): void => {
-  const failed = progress.failures.length
-  const counts = { completed: progress.completed, failed }
+  const { completed, failed } = progress
+  const counts = { completed, failed }
   if (canceled) return change.end("CANCELED", null, null, counts)
   const millis = progress.definition.settings.timeoutMillis ?? 0
   const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
-  const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
+  const error = timedOut ? late : (progress.exhausted ?? errorOf(progress))
   const output =
     progress.definition.settings.body !== undefined && !hasResponse(progress.graph)
       ? resultOf(progress.graph, progress.frontier)
@@ -267,7 +274,7 @@ const giveBack = (progress: RunState, change: CommitBuilder): void => {
   const { inbox } = progress
   const left = inbox.length === 0 ? inbox : inbox.filter(isCorrelated)
   change.changeSignalWaits(isHalted(progress), left.length > 0)
-  progress.returned = left.map(({ number }) => number)
+  if (left.length > 0) progress.returned = left.map(({ number }) => number)
 }
 
 /** Adds the entries for the ledger and makes the commit of a step. */
@@ -333,11 +340,11 @@ const finishShortOfCredits = (
   const { again, run, running } = progress
   const spare = change.fork()
   const before = [...again.entries()]
-  const nextReady = progress.nextReady - decided.started.length
   const exhaust = (sentence: string, uncovered?: RunId): Step => {
     progress.exhausted = sentence
     progress.run = run
-    progress.nextReady = nextReady
+    const { nextReady, ready } = progress
+    waitForSlots(progress, [...decided.started, ...ready.slice(nextReady)])
     for (const { index } of decided.started) running.delete(index)
     for (const [index, active] of before) again.set(index, active)
     const halted = { ...decided, halted: true, started: [] }
