@@ -30,7 +30,9 @@ const plain = (value: unknown, levels: number): unknown => {
   }
   if (Array.isArray(value)) return value.map((item) => plain(item, levels - 1) ?? null)
   const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) {
+  // Without a list of the keys: every answer comes by here.
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue
     const item = plain((value as Record<string, unknown>)[key], levels - 1)
     if (item === undefined) continue
     // Assigning to this key would set the prototype.

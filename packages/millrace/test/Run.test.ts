@@ -214,6 +214,34 @@ describe("cancel", () => {
     await run.cancel()
   })
 
+  it("aborts no signal of a handler that has ended, however it has ended", async () => {
+    const signals: Array<AbortSignal> = []
+    const ending = defineNode({
+      type: "ending",
+      inputs: { fails: z.boolean() },
+      outputs: {},
+      run: async ({ inputs, signal }) => {
+        signals.push(signal)
+        await Promise.resolve()
+        if (inputs.fails) throw new Error("no")
+      },
+    })
+    const { type } = endless()
+    await using engine = await createEngine({ nodes: [ending, type], grace: 0 })
+    const drawing = engine
+      .workflow("Ends")
+      .node("good", "ending", { fails: false })
+      .node("bad", "ending", { fails: true })
+      .node("n", "endless")
+    const { id } = await engine.workflows.create(drawing)
+    const run = await engine.runs.start({ workflowId: id })
+    const statusOfBad = async () => (await engine.runs.get(run.id)).nodes["bad"]?.status
+    await expect.poll(statusOfBad).toBe("FAILED")
+    await run.cancel()
+    expect(await run.wait()).toMatchObject({ nodes: { good: { status: "COMPLETED" } } })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false])
+  })
+
   it("does not mind a handler that rejects because its signal was aborted", async () => {
     const started = gate()
     const rejected = gate()

@@ -99,7 +99,9 @@ class Copier {
 
   #object(value: object, depth: number): Json {
     const copy: Record<string, Json> = {}
-    for (const key of Object.keys(value)) {
+    // Without a list of the keys: every output comes by here.
+    for (const key in value) {
+      if (!Object.hasOwn(value, key)) continue
       const child = (value as Record<string, unknown>)[key]
       if (child === undefined) continue
       this.size += key.length + 3

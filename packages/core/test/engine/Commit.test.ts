@@ -174,6 +174,23 @@ describe("Commit.commitStep", () => {
     }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 
+  it.effect("is told of once, also where its first try failed in the store", () =>
+    Effect.gen(function* () {
+      const { own, server, store } = yield* scene
+      const notifier = yield* RunNotifier
+      const commit = yield* own("exe_a")
+      yield* server.stop
+      let told = 0
+      yield* notifier.listen(commit.run.id, () => void told++)
+      const step: Step = { commit, started: [], stopped: [] }
+      const failing = failingOnce(store, () => lost)
+      const done = yield* Effect.forkChild(commitStep(failing, step))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* Fiber.join(done), step)
+      assert.strictEqual(told, 1)
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+
   it.effect("is refused for any other reason, and then decides nothing more", () =>
     Effect.gen(function* () {
       const { own, server, store } = yield* scene

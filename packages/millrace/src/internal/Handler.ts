@@ -28,44 +28,45 @@ import { expected, fields, isFunction, isObject, listOf, text } from "./OptionCh
 import type { Port, PortSchema, PortSchemas, SchemaResult } from "../Port.ts"
 import { check, clausesOf, make } from "../Port.ts"
 
-type PortMap = ReadonlyMap<string, Port>
+/** A port of a declaration, in the order of its ports. */
+interface NamedPort extends Port {
+  readonly name: string
+}
 
-const portOf = (type: string, name: string, schema: PortSchema): Port => {
+const portOf = (type: string, name: string, schema: PortSchema): NamedPort => {
   try {
-    return make(schema)
+    return { ...make(schema), name }
   } catch (error) {
     const message = `Node type "${type}": port "${name}": ${sentenceOf(error)}`
     throw new TypeError(message, { cause: error })
   }
 }
 
-const portMap = (type: string, schemas: PortSchemas): PortMap =>
-  new Map(Object.entries(schemas).map(([name, schema]) => [name, portOf(type, name, schema)]))
+const namedPorts = (type: string, schemas: PortSchemas): ReadonlyArray<NamedPort> =>
+  Object.entries(schemas).map(([name, schema]) => portOf(type, name, schema))
 
 const portsOf = (
-  inputs: PortMap,
-  outputs: PortMap,
+  inputs: ReadonlyArray<NamedPort>,
+  outputs: ReadonlyArray<NamedPort>,
   { multiple = [], raw = [], secrets = [] }: Pick<AnyOptions, "multiple" | "raw" | "secrets">,
 ): Ports => ({
   inputs: new Map(
-    Array.from(inputs, ([name, port]) => [
-      name,
+    inputs.map((port) => [
+      port.name,
       {
-        name,
+        name: port.name,
         required: port.required,
-        multiple: multiple.includes(name),
+        multiple: multiple.includes(port.name),
         schema: port.readSchema,
         check: (value) => check(port, value),
         ...(port.convertsTypes ? { convertsTypes: true } : {}),
-        ...(raw.includes(name) ? { isRaw: true } : {}),
-        ...(secrets.includes(name) ? { takesSecrets: true } : {}),
+        ...(raw.includes(port.name) ? { isRaw: true } : {}),
+        ...(secrets.includes(port.name) ? { takesSecrets: true } : {}),
       },
     ]),
   ),
   outputs: new Map(
-    Array.from(outputs, ([name, port]) => {
-      return [name, { name, required: port.required, schema: port.writeSchema }]
-    }),
+    outputs.map(({ name, required, writeSchema: schema }) => [name, { name, required, schema }]),
   ),
 })
 
@@ -78,37 +79,39 @@ const isPromise = <A>(value: Awaitable<A>): value is PromiseLike<A> =>
 const andThen = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> =>
   isPromise(value) ? value.then(next) : next(value)
 
+const valueOf = (result: SchemaResult): unknown =>
+  result.issues === undefined ? result.value : undefined
+
 /** The validated values, or a failure with the problems of all ports. */
 const valuesOf = (
-  ports: PortMap,
+  ports: ReadonlyArray<NamedPort>,
   results: ReadonlyArray<SchemaResult>,
   side: "input" | "output",
 ): JsonObject => {
-  const values: Array<readonly [string, unknown]> = []
-  const problems: Array<string> = []
-  let index = 0
-  for (const name of ports.keys()) {
-    const result = results[index++]!
-    if (result.issues !== undefined) {
-      problems.push(`${side} "${name}": ${clausesOf(result).join(", ")}`)
-    } else if (result.value !== undefined) values.push([name, result.value])
+  if (results.some(({ issues }) => issues !== undefined)) {
+    const problems = ports.flatMap(({ name }, index) => {
+      const clauses = clausesOf(results[index]!)
+      return clauses.length === 0 ? [] : [`${side} "${name}": ${clauses.join(", ")}`]
+    })
+    throw new NodeError(problems.join("; "), { retryable: false })
   }
-  if (problems.length > 0) throw new NodeError(problems.join("; "), { retryable: false })
-  return Object.fromEntries(values) as JsonObject
+  const values = ports.map(({ name }, index) => [name, valueOf(results[index]!)] as const)
+  const isWhole = values.every(([, value]) => value !== undefined)
+  const present = isWhole ? values : values.filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as JsonObject
 }
 
 /**
  * Validates values with the schemas of their ports. A port whose value is `undefined` is dropped.
  */
 const through = (
-  ports: PortMap,
+  ports: ReadonlyArray<NamedPort>,
   values: JsonObject,
   direction: "read" | "write",
 ): Awaitable<JsonObject> => {
-  const results: Array<Awaitable<SchemaResult>> = []
-  for (const [name, port] of ports) {
-    results.push(port[direction](Object.hasOwn(values, name) ? values[name] : undefined))
-  }
+  const results = ports.map((port) =>
+    port[direction](Object.hasOwn(values, port.name) ? values[port.name] : undefined),
+  )
   const side = direction === "read" ? "input" : "output"
   return results.some(isPromise)
     ? Promise.all(results.map(async (each) => each)).then((all) => valuesOf(ports, all, side))
@@ -119,12 +122,14 @@ const returnedEffect =
   "the handler returned an Effect, which nothing runs; return Effect.runPromise(...) of it"
 
 /** The validated outputs. Returns anything but declared ports as it is: the engine refuses that. */
-const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
+const written = (ports: ReadonlyArray<NamedPort>, returned: unknown): Awaitable<JsonObject> => {
   if (Effect.isEffect(returned)) throw new NodeError(returnedEffect, { retryable: false })
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
-  const undeclared = Object.entries(values).filter(([name]) => !ports.has(name))
-  if (undeclared.length > 0) return Object.fromEntries(undeclared)
+  const isDeclared = (name: string) => ports.some((port) => port.name === name)
+  if (!Object.keys(values).every(isDeclared)) {
+    return Object.fromEntries(Object.entries(values).filter(([name]) => !isDeclared(name)))
+  }
   return through(ports, values, "write")
 }
 
@@ -363,8 +368,8 @@ export const runnerOf =
 
 /** Executes a declaration in the event loop, whatever it says about threads. */
 export const localExecutable = (options: AnyOptions): Executable => {
-  const inputs = portMap(options.type, options.inputs)
-  const outputs = portMap(options.type, options.outputs)
+  const inputs = namedPorts(options.type, options.inputs)
+  const outputs = namedPorts(options.type, options.outputs)
   return {
     [mark]: form,
     type: typeOf(options, portsOf(inputs, outputs, options)),
