@@ -246,7 +246,7 @@ const look = Effect.fnUntraced(function* (services: Services) {
   yield* follow(services, claimed, leaseEnd)
   const dues = [nextDueAt, ...advances.map(({ dueAt }) => dueAt)].flatMap((due) => due ?? [])
   const isMore = triggers.length === limit || ends.length === limit
-  return { now, nextAt: isMore ? now : Math.min(...dues) }
+  return { now, isMore, nextAt: Math.min(...dues) }
 })
 
 const secondMillis = 1_000
@@ -254,8 +254,7 @@ const secondMillis = 1_000
 /** When to look next: when something is due, and not twice within one second. */
 const nextLook = (now: Timestamp, nextAt: Timestamp): Timestamp => {
   const nextSecond = now - (now % secondMillis) + secondMillis
-  const isMore = nextAt === now
-  return isMore ? now : Math.max(nextSecond, Math.min(nextAt, now + triggerPollMillis))
+  return Math.max(nextSecond, Math.min(nextAt, now + triggerPollMillis))
 }
 
 const run = Effect.gen(function* () {
@@ -264,7 +263,7 @@ const run = Effect.gen(function* () {
   const { clock, notifier, runner, triggers } = services
   const looked = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
-    const rest = { now, nextAt: Number.POSITIVE_INFINITY }
+    const rest = { now, isMore: false, nextAt: Number.POSITIVE_INFINITY }
     if (runner.status().isDraining) return Effect.succeed(rest)
     return Effect.catchCause(look(services), (cause) =>
       Effect.as(Effect.logWarning("could not look for due triggers", cause), rest),
@@ -273,12 +272,14 @@ const run = Effect.gen(function* () {
   const sleepUntil = (time: Timestamp) =>
     Effect.sleep(Duration.millis(Math.max(0, time - clock.currentTimeMillisUnsafe())))
   const turn = Effect.gen(function* () {
-    const { nextAt, now } = yield* looked
+    const { isMore, nextAt, now } = yield* looked
+    // At once, whatever has happened meanwhile.
+    if (isMore) return yield* Effect.yieldNow
     const slept = Effect.as(sleepUntil(nextLook(now, nextAt)), false)
     // One that was just made, or waits for an end, may be due before those that were known.
     const changed = Effect.as(Queue.take(triggers.changes), true)
     const ended = Effect.as(Queue.take(notifier.ends), true)
-    if (yield* Effect.raceAll([slept, changed, ended])) yield* sleepUntil(nextLook(now, now + 1))
+    if (yield* Effect.raceAll([slept, changed, ended])) yield* sleepUntil(nextLook(now, now))
   })
   yield* Effect.forkScoped(Effect.forever(turn))
 })
