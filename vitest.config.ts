@@ -20,7 +20,7 @@ const inMemory = (): string | undefined => {
   }
 }
 
-// Databases come and go with hundreds of files each: on a disk, they take a fifth of a test run.
+// Databases come and go with hundreds of files each: on a disk, they take a sixth of a test run.
 const folders = process.env["TMPDIR"] ?? inMemory()
 if (folders !== undefined) process.env["TMPDIR"] = folders
 

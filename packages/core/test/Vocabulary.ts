@@ -40,9 +40,10 @@ export const known: ReadonlyArray<string> = `
   meaning media meets megabytes memory merge message met metadata meter method metrics micro
   middleware migrate migration millis millrace minute mismatch missed missing mock mode model module
   monotonic most mount move moved name narrowed nearest needed needs nesting network never new next
-  no not note nothing notification notifier notifying now number object of offer offset oldest on
-  once one only open openapi option optional options or order origin original other otherwise out
-  outbound outbox outcome outdated outgoing outline output outside overfetch overhang overlap
+  no none not note nothing notification notifier notifying now number object of offer offset
+  oldest on once one only open openapi option optional options or order origin original other
+  otherwise out outbound outbox outcome outdated outgoing outline output outside
+  overfetch overhang overlap
   overlay own packages page paginate palette panel panels parameter parameters params parse part
   passes paste pasted path pause payload payment peer people per permit permits person pglite
   picture piece pin pins place placement plain plan platform play played policy poll pool ports

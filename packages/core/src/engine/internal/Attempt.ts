@@ -293,10 +293,14 @@ export class Attempt implements ServingAttempt {
 
   log(level: LogLine["level"], message: string, data?: Json): void {
     if (this.#isOver) return
+    this.#log ??= this.#emptyLog()
+    this.#log.add(level, message, data)
+  }
+
+  #emptyLog(): NodeLog {
     const { earlier, limits, secrets } = this.request
     const logged = { attempt: this.number, earlier, limits, secrets }
-    this.#log ??= new NodeLog(logged, () => this.#now())
-    this.#log.add(level, message, data)
+    return new NodeLog(logged, () => this.#now())
   }
 
   /** Gives the handler control, and measures for how long. */

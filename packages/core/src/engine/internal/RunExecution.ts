@@ -32,7 +32,7 @@ import { LazyMap } from "./LazyMap.ts"
 import { inSpan } from "./NodeSpan.ts"
 import { RunSecrets } from "./RunSecrets.ts"
 import type { Environment, RunState, Started } from "./RunState.ts"
-import { isListening } from "./RunState.ts"
+import { isListening, none } from "./RunState.ts"
 import { RunValues } from "./RunValues.ts"
 import type { StepEvent, Step } from "./Step.ts"
 
@@ -87,8 +87,6 @@ interface Owner {
   /** Called when something has happened to the run. */
   readonly wake: () => void
 }
-
-const none: ReadonlyArray<never> = []
 
 /** Calls the handlers and sets the timers of one run. Mutable. */
 export class RunExecution {

@@ -60,7 +60,7 @@ export interface Charges {
 const noCharges: Charges = { spent: () => 0 }
 
 /** Most runs have none: one list for all of them. */
-const none: ReadonlyArray<never> = []
+export const none: ReadonlyArray<never> = []
 
 /** What a new owner is told besides what is stored. */
 export interface Environment {

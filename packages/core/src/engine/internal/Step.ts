@@ -29,6 +29,7 @@ import {
   isHalted,
   isListening,
   nextDue,
+  none,
   receive,
 } from "./RunState.ts"
 import { cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
@@ -274,7 +275,7 @@ const giveBack = (progress: RunState, change: CommitBuilder): void => {
   const { inbox } = progress
   const left = inbox.length === 0 ? inbox : inbox.filter(isCorrelated)
   change.changeSignalWaits(isHalted(progress), left.length > 0)
-  if (left.length > 0) progress.returned = left.map(({ number }) => number)
+  progress.returned = left.length === 0 ? none : left.map(({ number }) => number)
 }
 
 /** Adds the entries for the ledger and makes the commit of a step. */
