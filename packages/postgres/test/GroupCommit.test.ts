@@ -84,13 +84,45 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
-  it.effect("sends a second flush while the first is in flight, and no third", () =>
+  it.effect("sends a second flush of 16 members while the first is in flight, and no third", () =>
+    Effect.gen(function* () {
+      const { flushes, start } = yield* make(undefined, 100, 2)
+      const sizes = () => flushes.map(({ length }) => length)
+      const many = (from: number, count: number) =>
+        Effect.forEach(Array.from({ length: count }), (_, n) =>
+          start(String.fromCharCode(from + n)),
+        )
+      yield* many(0x4e00, 16)
+      assert.deepStrictEqual(sizes(), [1])
+      yield* many(0x5e00, 1)
+      assert.deepStrictEqual(sizes(), [1, 16])
+      yield* many(0x6e00, 16)
+      assert.deepStrictEqual(sizes(), [1, 16])
+    }),
+  )
+
+  it.effect("sends a second flush of fewer members once the first takes 10 ms, and no third", () =>
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make(undefined, 100, 2)
-      for (const member of ["a", "b", "c", "d"]) yield* start(member)
-      assert.deepStrictEqual(flushes, [["a"], ["b"]])
+      for (const member of ["a", "b", "c"]) yield* start(member)
+      yield* TestClock.adjust("9 millis")
+      assert.deepStrictEqual(flushes, [["a"]])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
+      for (const member of ["d", "e"]) yield* start(member)
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
       yield* open
-      assert.deepStrictEqual(flushes, [["a"], ["b"], ["c", "d"]])
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"], ["d", "e"]])
+    }),
+  )
+
+  it.effect("sends few members once the flush in flight has landed", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 100, 2)
+      for (const member of ["a", "b", "c"]) yield* start(member)
+      yield* open
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
     }),
   )
 
@@ -98,6 +130,7 @@ describe("GroupCommit.submit", () => {
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make(undefined, 100, 2)
       for (const member of ["a1", "a2", "a3", "b1"]) yield* start(member)
+      yield* TestClock.adjust("10 millis")
       assert.deepStrictEqual(flushes, [["a1"], ["b1"]])
       for (let n = 0; n < 3; n++) yield* open
       assert.deepStrictEqual(flushes, [["a1"], ["b1"], ["a2"], ["a3"]])
@@ -108,8 +141,10 @@ describe("GroupCommit.submit", () => {
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make(undefined, 100, 2)
       for (const member of ["a$", "b$", "c", "d$"]) yield* start(member)
+      yield* TestClock.adjust("10 millis")
       assert.deepStrictEqual(flushes, [["a$"], ["c"]])
       yield* open
+      yield* TestClock.adjust("10 millis")
       assert.deepStrictEqual(flushes, [["a$"], ["c"], ["b$", "d$"]])
     }),
   )
@@ -146,6 +181,7 @@ describe("GroupCommit.submit", () => {
       const { flushes, open, start } = yield* make(undefined, 1_000, 2)
       yield* start("x")
       yield* start("y")
+      yield* TestClock.adjust("10 millis")
       for (let n = 0; n < 100; n++) yield* start(String.fromCharCode(0x4e00 + n))
       yield* open
       yield* open

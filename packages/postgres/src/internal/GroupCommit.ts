@@ -2,8 +2,9 @@
  * Group commit. Members that arrive while flushes are in flight go out together in the next flush.
  *
  * A second flush may go out while the first is in flight. So the database works for one half of the
- * callers while the other half continues. If an exclusivity key forbids a second flush, the next
- * flush goes out before the members of the last one get their outcomes.
+ * callers while the other half continues. Few members wait until the first has landed, because
+ * every flush costs time; they do not wait for one that takes long. If an exclusivity key forbids a
+ * second flush, the next flush goes out before the members of the last one get their outcomes.
  *
  * Guarantees: a single member goes out at once. Each member gets its own outcome. Members with the
  * same key go out in their order, and never two at the same time. If a caller withdraws, its member
@@ -71,6 +72,12 @@ class Waiting<Member, Outcome, E> {
 /** Fewer members go out in one flush, because every flush costs time. */
 const membersWorthDividing = 32
 
+/** Fewer members wait for a flush that is in flight. */
+const membersWorthFlush = membersWorthDividing / 2
+
+/** No member waits longer for another flush, which may wait for a lock. */
+const patienceMillis = 10
+
 /** Takes the next members, up to the limit. Members that must wait for others stay. */
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
@@ -95,15 +102,20 @@ const takeNext = <Member, Outcome, E>(
   return { next, rest }
 }
 
-/** Writes members, and fails if that takes too long. */
+/** Writes members, calls `onLong` if that takes long, and fails if it takes too long. */
 const flushInTime = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   { flush, flushMillis, late }: Options<Member, Outcome, E>,
+  onLong: () => void,
 ): Effect.Effect<ReadonlyArray<Outcome>, E> =>
-  Effect.timeoutOrElse(flush(batch.map(({ member }) => member)), {
-    duration: flushMillis,
-    orElse: () => Effect.fail(late),
-  })
+  Effect.raceFirst(
+    flush(batch.map(({ member }) => member)),
+    Effect.sleep(patienceMillis).pipe(
+      Effect.andThen(Effect.sync(onLong)),
+      Effect.andThen(Effect.sleep(flushMillis - patienceMillis)),
+      Effect.andThen(Effect.fail(late)),
+    ),
+  )
 
 /** Tells each member of a flush its outcome. */
 type Tell = () => void
@@ -112,8 +124,9 @@ type Tell = () => void
 const write = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   options: Options<Member, Outcome, E>,
+  onLong: () => void,
 ): Effect.Effect<Tell> =>
-  Effect.flatMap(Effect.exit(flushInTime(batch, options)), (exit) => {
+  Effect.flatMap(Effect.exit(flushInTime(batch, options, onLong)), (exit) => {
     if (Exit.isSuccess(exit)) {
       return Effect.succeed(() => {
         for (const [index, one] of batch.entries()) one.resolve(Exit.succeed(exit.value[index]!))
@@ -125,7 +138,7 @@ const write = <Member, Outcome, E>(
     if (batch.length > 1 && mayBeOneMembers) {
       // Tells each at once, because the others may take long.
       const alone = (one: (typeof batch)[number]) =>
-        Effect.map(write([one], options), (tell) => tell())
+        Effect.map(write([one], options, onLong), (tell) => tell())
       return Effect.as(Effect.forEach(batch, alone, { discard: true }), () => undefined)
     }
     return Effect.succeed(() => {
@@ -137,6 +150,8 @@ const write = <Member, Outcome, E>(
 interface Flight<Member, Outcome, E> {
   readonly batch: ReadonlyArray<Waiting<Member, Outcome, E>>
   fiber: Fiber.Fiber<void> | undefined
+  /** True once it takes longer than others should wait for it. */
+  isLong: boolean
 }
 
 /** The members that wait, the flushes in flight, and when the next flush goes out. */
@@ -196,7 +211,7 @@ class Flights<Member, Outcome, E> {
    */
   #depart(landed = 0): void {
     const { flushesAtOnce, maxMembers } = this.#options
-    while (this.#waiting.length > 0 && this.#inFlight.length < flushesAtOnce) {
+    while (this.#isWorthFlush) {
       const share = Math.ceil((this.#waiting.length + this.#members + landed) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
       const { next, rest } = takeNext(this.#waiting, this.#busy, this.#held, limit)
@@ -204,6 +219,15 @@ class Flights<Member, Outcome, E> {
       if (next.length === 0) return
       this.#fly(next)
     }
+  }
+
+  /** True if there is room for a flush, and the members that wait are enough for one. */
+  get #isWorthFlush(): boolean {
+    const { flushesAtOnce, maxMembers } = this.#options
+    const { length } = this.#waiting
+    if (length === 0 || this.#inFlight.length >= flushesAtOnce) return false
+    const isEnough = length >= Math.min(membersWorthFlush, maxMembers)
+    return isEnough || this.#inFlight.every(({ isLong }) => isLong)
   }
 
   /** Starts flushes after all other fibers had a chance to submit. */
@@ -217,7 +241,7 @@ class Flights<Member, Outcome, E> {
   }
 
   #fly(batch: ReadonlyArray<Waiting<Member, Outcome, E>>): void {
-    const flight: Flight<Member, Outcome, E> = { batch, fiber: undefined }
+    const flight: Flight<Member, Outcome, E> = { batch, fiber: undefined, isLong: false }
     this.#inFlight = [...this.#inFlight, flight]
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
@@ -237,7 +261,11 @@ class Flights<Member, Outcome, E> {
         this.#depart()
       }
     }
-    flight.fiber = this.#fork(Effect.map(write(batch, this.#options), land))
+    const onLong = () => {
+      flight.isLong = true
+      this.#depart()
+    }
+    flight.fiber = this.#fork(Effect.map(write(batch, this.#options, onLong), land))
   }
 
   #clear(flight: Flight<Member, Outcome, E>): void {
