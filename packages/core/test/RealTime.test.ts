@@ -21,7 +21,6 @@ const reasons: Readonly<Record<string, string>> = {
   "packages/postgres/test/Admission.test.ts": "statements arrive on both sides of a minute's end",
   "packages/postgres/test/Child.ts": polls,
   "packages/postgres/test/FolderLock.test.ts": polls,
-  "packages/postgres/test/MigrationLocks.test.ts": polls,
   "packages/server/test/ApiClient.ts": polls,
   "packages/server/test/Deadline.test.ts": "a client sends its body slowly, over a socket",
   "packages/server/test/Load.ts": "sends so many requests in a second",

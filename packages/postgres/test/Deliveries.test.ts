@@ -7,7 +7,7 @@ import { Samples } from "@millrace/conformance"
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Postgres, Stores } from "@millrace/postgres"
-import { Deferred, Effect, Fiber, Layer, Option, Schedule } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as TestPostgres from "./TestPostgres.ts"
 
@@ -60,17 +60,6 @@ const during = Effect.fnUntraced(function* <A, E, R, B, E2, R2>(
   yield* Fiber.join(fiber)
 })
 
-/** Somebody waits for somebody else in this database. */
-const waiting = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const found = sql`SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  yield* Effect.repeat(found, {
-    schedule: Schedule.spaced("5 millis"),
-    until: (rows) => rows.length > 0,
-  })
-})
-
 layer(layerDatabase, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it) => {
   describe("WebhookStore.redeliver", () => {
     it.effect("goes on from the attempt that has just delivered it", () =>
@@ -81,7 +70,7 @@ layer(layerDatabase, { excludeTestServices: true, timeout: 60_000 })("a delivery
           deliver(delivery),
           Effect.fnUntraced(function* (letGo) {
             const fiber = yield* Effect.forkChild(store.redeliver(null, delivery.id))
-            yield* Effect.andThen(waiting, letGo)
+            yield* Effect.andThen(TestPostgres.untilBlocked, letGo)
             yield* Fiber.join(fiber)
           }),
         )

@@ -49,10 +49,21 @@ const make = Effect.fnUntraced(function* (
     ),
     submit,
     add,
+    settle,
   }
 })
 
 describe("GroupCommit.submit", () => {
+  it.effect("sends what arrives in one turn of the event loop together", () =>
+    Effect.gen(function* () {
+      const { add, flushes, settle } = yield* make()
+      for (const member of ["a", "b", "c"]) add(member, () => undefined)
+      assert.deepStrictEqual(flushes, [])
+      yield* settle
+      assert.deepStrictEqual(flushes, [["a", "b", "c"]])
+    }),
+  )
+
   it.effect("sends one member at once, and the others together behind it", () =>
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make()
@@ -151,11 +162,12 @@ describe("GroupCommit.submit", () => {
 
   it.effect("sends the next of a lane before it tells of what has landed", () =>
     Effect.gen(function* () {
-      const { flushes, open, start, submit } = yield* make()
+      const { flushes, open, settle, start, submit } = yield* make()
       const seen: Array<number> = []
       yield* Effect.forkChild(
         Effect.tap(submit("a$"), () => Effect.sync(() => seen.push(flushes.length))),
       )
+      yield* settle
       yield* start("b$")
       yield* open
       assert.deepStrictEqual(seen, [2])
@@ -314,15 +326,15 @@ describe("GroupCommit.submit", () => {
 
   it.effect("tells each caller without a fiber in its own asynchronous context", () =>
     Effect.gen(function* () {
-      const { add, flushes, open } = yield* make()
+      const { add, flushes, open, settle } = yield* make()
       const storage = new AsyncLocalStorage<string>()
       const told: Array<unknown> = []
       for (const member of ["a", "b", "c"]) {
         storage.run(member, () => add(member, (exit) => told.push([storage.getStore(), exit])))
       }
+      yield* settle
       yield* open
-      yield* open
-      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
+      assert.deepStrictEqual(flushes, [["a", "b", "c"]])
       const expected = ["a", "b", "c"].map((member) => [member, Exit.succeed(`did ${member}`)])
       assert.deepStrictEqual(told, expected)
     }),
@@ -330,13 +342,13 @@ describe("GroupCommit.submit", () => {
 
   it.effect("leaves out the member of a caller without a fiber that cancels while it waits", () =>
     Effect.gen(function* () {
-      const { add, flushes, open } = yield* make()
+      const { add, flushes, open, settle } = yield* make()
       const told: Array<string> = []
       const cancels = ["a", "b", "c"].map((member) => add(member, () => told.push(member)))
       cancels[1]!()
+      yield* settle
       yield* open
-      yield* open
-      assert.deepStrictEqual(flushes, [["a"], ["c"]])
+      assert.deepStrictEqual(flushes, [["a", "c"]])
       assert.deepStrictEqual(told, ["a", "c"])
     }),
   )

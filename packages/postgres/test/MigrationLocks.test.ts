@@ -8,14 +8,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { causeOf } from "../src/internal/DatabaseError.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
-/** Waits until a migration waits for a lock. */
-const untilBlocked = SqlClient.use((sql) =>
-  sql`SELECT FROM pg_locks WHERE NOT granted`.pipe(
-    Effect.tap(() => Effect.sleep("5 millis")),
-    Effect.repeat({ until: (rows) => rows.length > 0 }),
-  ),
-)
-
 /** What servers of schema 6 do to runs: they begin, claim, take over, keep, read and write them. */
 const before = [
   "INSERT INTO runs (id, fence) SELECT NULL, NULL WHERE false",
@@ -58,7 +50,7 @@ describe("Migrations.migrate", () => {
         yield* sql`SET LOCAL deadlock_timeout = '1h'`
         yield* sql`LOCK TABLE runners IN ROW EXCLUSIVE MODE`
         yield* Deferred.succeed(isLocked, undefined)
-        yield* untilBlocked
+        yield* TestPostgres.untilBlocked
         yield* sql`SELECT FROM open_runs`
       })
       const server = yield* Effect.forkChild(sql.withTransaction(heartbeat))

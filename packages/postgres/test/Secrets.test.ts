@@ -43,6 +43,8 @@ layer(stores, { excludeTestServices: true, timeout: "60 seconds" })("secrets at 
         Array.from({ length: secretsPerAccount }, (_, place) => place),
         (place) => Effect.forkChild(store.put(secretOf(account, `s_${place}`, place))),
       )
+      // The first of them is in flight.
+      yield* TestPostgres.untilBlocked
       const strangers = Effect.forEach(["one", "two"], (name) =>
         Effect.andThen(store.put(secretOf(stranger, name, 1)), store.list(stranger)),
       )

@@ -7,7 +7,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Postgres, Stores } from "@millrace/postgres"
-import { Effect, Layer, Redacted, type Scope } from "effect"
+import { Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
@@ -77,3 +77,10 @@ export const withoutAutovacuum = <A, E, R>(stores: Layer.Layer<A, E, R>) =>
 
 /** The stores over such a database. */
 export const layerStores = Layer.provide(Stores.layer, layer)
+
+/** Waits until a statement waits for a lock. */
+export const untilBlocked = SqlClient.use((sql) =>
+  sql`SELECT FROM pg_locks WHERE NOT granted`.pipe(
+    Effect.repeat({ schedule: Schedule.spaced("5 millis"), until: (rows) => rows.length > 0 }),
+  ),
+)

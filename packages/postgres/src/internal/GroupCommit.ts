@@ -1,14 +1,16 @@
 /**
- * Group commit. Members that arrive while flushes are in flight go out together in the next flush.
+ * Group commit. Members that arrive in one turn of the event loop, or while flushes are in flight,
+ * go out together in the next flush.
  *
  * A second flush may go out while the first is in flight. So the database works for one half of the
  * callers while the other half continues. Few members wait until the first has landed, because
  * every flush costs time; they do not wait for one that takes long. If an exclusivity key forbids a
  * second flush, the next flush goes out before the members of the last one get their outcomes.
  *
- * Guarantees: a single member goes out at once. Each member gets its own outcome. Members with the
- * same key go out in their order, and never two at the same time. If a caller withdraws, its member
- * is left out while it waits; once in flight, it is written. Leaves out: what a flush is.
+ * Guarantees: a member that nothing is in the way of goes out in the turn in which it arrived. Each
+ * member gets its own outcome. Members with the same key go out in their order, and never two at
+ * the same time. If a caller withdraws, its member is left out while it waits; once in flight, it
+ * is written. Leaves out: what a flush is.
  */
 import { AsyncResource } from "node:async_hooks"
 import type { Cancel, Done } from "@millrace/core/ports/CallbackEffect"
@@ -166,7 +168,6 @@ class Flights<Member, Outcome, E> {
   #members = 0
   #waiting: Array<Waiting<Member, Outcome, E>> = []
   #isDue = false
-  #isTelling = false
   #isClosed = false
 
   constructor(
@@ -186,8 +187,7 @@ class Flights<Member, Outcome, E> {
     }
     const one = new Waiting(member, this.#options, done)
     this.#waiting.push(one)
-    if (this.#inFlight.length === 0 && !this.#isTelling) this.#depart()
-    else this.#departSoon()
+    this.#departSoon()
     return () => {
       one.isAbandoned = true
     }
@@ -230,7 +230,7 @@ class Flights<Member, Outcome, E> {
     return isEnough || this.#inFlight.every(({ isLong }) => isLong)
   }
 
-  /** Starts flushes after all other fibers had a chance to submit. */
+  /** Starts flushes after all other fibers and callbacks of this turn had a chance to submit. */
   #departSoon(): void {
     if (this.#isDue || this.#inFlight.length >= this.#options.flushesAtOnce) return
     this.#isDue = true
@@ -252,9 +252,7 @@ class Flights<Member, Outcome, E> {
       if (hasExclusivityKey) {
         this.#clear(flight)
         this.#depart(batch.length)
-        this.#isTelling = true
         tell()
-        this.#isTelling = false
       } else {
         tell()
         this.#clear(flight)
