@@ -54,6 +54,8 @@ const thread = "belongs to a thread, which one engine has for itself"
 const shared: Readonly<Record<string, string>> = {
   "packages/core/src/engine/internal/ChildSource.ts readyBodies":
     "definitions of bodies, made of the body alone, the same for every engine",
+  "packages/core/src/engine/internal/ComputedRun.ts triesByGraph":
+    "whether runs of a graph are worth computing first: what is stored is the same",
   "packages/dashboard/src/Checkout.ts building": "one build of the app at a time, for all who wait",
   "packages/dashboard/src/index.ts kept": "files of the app as they were read, the same for all",
   "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",

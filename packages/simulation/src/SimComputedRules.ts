@@ -18,15 +18,23 @@ import { isSaid, rowsOf, shown } from "./SimWatched.ts"
 const titleOf = ({ attempt, nodeId, runId, stage }: Call): string =>
   callKey(runId, nodeId, attempt, stage)
 
-/** What a machine has computed for the commit that has just landed, by ordinal, in order. */
+/**
+ * What a machine has computed for the commit that has just landed, by ordinal, in order. A run may
+ * be computed before its first commit, and once more if that was refused. If it does not end with
+ * that, what was computed of it never was.
+ */
 export const computedOf = (
   { journal, report }: Bench,
   watched: Watched,
   machine: Machine,
+  isFirst: boolean,
 ): ReadonlyMap<number, Call> => {
-  const { fence, id } = watched.record.run
+  const { fence, id, status } = watched.record.run
   const computed = new Map<number, Call>()
-  for (const call of journal.takeComputed(machine, id)) {
+  const calls = journal.takeComputed(machine, id)
+  if (isFirst && !isTerminal(status)) return computed
+  const begun = isFirst ? calls.findLastIndex(({ nodeId }) => nodeId === calls[0]!.nodeId) : 0
+  for (const call of calls.slice(Math.max(0, begun))) {
     // One that has lost the run may have computed what nobody stores.
     if (call.tenure !== fence) continue
     const ordinal = watched.reference.ordinals.get(call.nodeId)!

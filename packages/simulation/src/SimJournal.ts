@@ -5,7 +5,8 @@
  * A call needs a permit: a start that is stored, by the machine that calls. Each permit is good for
  * one call. So no handler is called for a node that had ended, that waits for others or that is
  * over for want of attempts, as long as no such start is stored. Only a node without effects may be
- * called without one: it is computed, and the next commit of its owner has to account for it.
+ * called without one: it is computed, and the next commit of its owner has to account for it. Of a
+ * run that is not stored yet, that is the first commit, if it ends the run.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -68,12 +69,12 @@ export class Journal {
   readonly #seed: number
   readonly #mood: Mood
   readonly #report: Report
-  readonly #portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+  readonly #portsOf: (runId: string, nodeId: string, nodeType: string) => ReadonlyArray<string>
   /** How many runs there were before this one, of which it is the rerun. */
   readonly #generationOf: (runId: string) => number
   /** Whether a machine has had the time to notice all that happens to a run. */
   readonly #isAwake: (machine: Machine, runId: string) => boolean
-  /** The fence of a machine's last commit of a run. */
+  /** The fence of a machine's last commit of a run, or of the first commit if none is stored. */
   readonly #tenureOf: (machine: Machine, runId: string) => number | undefined
   /** Told of every call before it begins. */
   readonly #onCall: (call: Call) => void
@@ -84,7 +85,7 @@ export class Journal {
       readonly seed: number
       readonly mood: Mood
       readonly report: Report
-      readonly portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+      readonly portsOf: (runId: string, nodeId: string, nodeType: string) => ReadonlyArray<string>
       readonly generationOf: (runId: string) => number
       readonly isAwake: (machine: Machine, runId: string) => boolean
       readonly tenureOf: (machine: Machine, runId: string) => number | undefined
@@ -185,7 +186,7 @@ export class Journal {
     const run = `${Number(current.values["run"])}${generation === 0 ? "" : ` again ${generation}`}`
     const given = isPure ? JSON.stringify(inputs) : ""
     const part = { run, nodeId, attempt, stage, given }
-    const ports = this.#portsOf(runId, nodeId)
+    const ports = this.#portsOf(runId, nodeId, nodeType)
     const call: Call = {
       machine,
       runId,

@@ -60,7 +60,8 @@ const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
   run: {
     ...run,
     ...notStarted,
-    heldCredits: run.heldCredits,
+    // What it was estimated to cost is set aside in any case.
+    heldCredits: isTerminal(run.status) ? run.estimatedCredits : run.heldCredits,
     fence: run.fence,
     owner: run.owner,
     messages: run.messages,
@@ -253,7 +254,9 @@ export class Witness {
     this.runs.set(id, watched)
     watched.record = after
     const isCancel = watched.cancelers.has(machine) && commit.run.status === "CANCELED"
-    const computed = isCancel ? new Map() : computedOf(this.#bench, watched, machine)
+    const computed = isCancel
+      ? new Map()
+      : computedOf(this.#bench, watched, machine, before === undefined)
     this.#check({
       watched,
       before: before ?? beforeFirstCommit(after),

@@ -6,6 +6,7 @@
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Ids } from "@millrace/core/engine/Ids"
+import { settingsOf } from "@millrace/core/domain/Workflow"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
@@ -19,7 +20,7 @@ import { Editions } from "./SimEditions.ts"
 import { Journal } from "./SimJournal.ts"
 import type { Scenario } from "./SimScenario.ts"
 import { isSkewed, pinsOf, rerunActionsOf, serverCount } from "./SimScenario.ts"
-import { rareTypes, types as allTypes } from "./SimNodes.ts"
+import { rareTypes, typeOf, types as allTypes } from "./SimNodes.ts"
 import { boot, type Server } from "./SimServer.ts"
 import { Machine, Time, wallClock } from "./SimTime.ts"
 import type { Bench, Watched } from "./SimWatched.ts"
@@ -104,10 +105,10 @@ export class World {
       seed,
       mood: scenario.mood,
       report,
-      portsOf: (runId, nodeId) => this.#portsOf(runId, nodeId),
+      portsOf: (runId, nodeId, nodeType) => this.#portsOf(runId, nodeId, nodeType),
       generationOf: (runId) => this.witness.generationOf(runId as RunId),
       isAwake: (machine, runId) => this.#isAwake(machine, runId),
-      tenureOf: (machine, id) => this.witness.runs.get(id as RunId)?.tenures.get(machine),
+      tenureOf: (machine, id) => this.#tenureOf(machine, id as RunId),
       onCall: ({ attempt, machine, nodeId, runId, stage }) => {
         this.say(() => `${machine.name} calls ${runId}/${nodeId} #${attempt}.${stage}`)
         this.#strike(machine, "call", "landed", runId as RunId)
@@ -307,9 +308,22 @@ export class World {
     this.hit(host, { _tag: "Crash", downMillis: 500 })
   }
 
-  #portsOf(runId: string, nodeId: string): ReadonlyArray<string> {
+  #tenureOf(machine: Machine, id: RunId): number | undefined {
+    const watched = this.witness.runs.get(id)
+    // A process that starts a run owns it at once.
+    return watched === undefined ? 1 : watched.tenures.get(machine)
+  }
+
+  /** The outputs of a node; before its run is stored, those of a node that is drawn like it. */
+  #portsOf(runId: string, nodeId: string, nodeType: string): ReadonlyArray<string> {
     const watched = this.witness.runs.get(runId as RunId)
-    return watched?.reference.placeOf(nodeId)?.outputs ?? []
+    if (watched !== undefined) return watched.reference.placeOf(nodeId)?.outputs ?? []
+    const drawn = this.scenario.workflows
+      .flatMap(({ nodes }) => nodes)
+      .find(({ id, type }) => id === nodeId && type === nodeType)
+    return drawn === undefined
+      ? []
+      : [...typeOf(nodeType).portsOf(settingsOf(drawn)).outputs.keys()]
   }
 
   /** Whoever cancels takes a run from an owner who is well and learns of it later. */

@@ -1,9 +1,10 @@
 /**
- * What every run store must do with runs that their parents have computed: a commit starts them,
- * and they have ended.
+ * What every run store must do with runs that were computed before they are stored: the commit that
+ * starts them, their own or that of their parent, has their end.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import * as Ledger from "@millrace/core/domain/Ledger"
+import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { StartedRun } from "@millrace/core/ports/RunStore"
@@ -40,7 +41,54 @@ const itemOf = (samples: Samples.Samples, parent: Run, index: number): StartedRu
   }
 }
 
+/** A commit that starts a run and ends it. */
+const whole = (samples: Samples.Samples, owner: RunnerId) => {
+  const run = samples.run({
+    status: "COMPLETED",
+    owner,
+    fence: 1,
+    revision: 1,
+    output: { ...Samples.hardJson },
+    startedAt: Samples.epoch,
+    finishedAt: Samples.epoch + 2,
+    sequence: 3,
+    attempts: 1,
+    nodeRunCount: 1,
+  })
+  return {
+    ...Samples.newRun(run),
+    nodeRuns: [Samples.nodeRun("a", { sequence: 2 })],
+    events: [Samples.event(run, 1), Samples.event(run, 3, { type: "run.completed" })],
+  }
+}
+
 const storing = (it: Tests): void => {
+  it.effect("stores a run that its own start ends, which nobody owns and nobody claims", () =>
+    Effect.gen(function* () {
+      const samples = yield* Scenes.quiet
+      const store = yield* RunStore
+      const owner = samples.runner()
+      const commit = whole(samples, owner)
+      const { id } = commit.run
+      yield* store.commit(commit)
+      const found = Option.getOrThrow(yield* store.find(samples.account, id))
+      assert.deepStrictEqual([found.run, found.nodeRuns], [commit.run, commit.nodeRuns])
+      const told = yield* store.events(samples.account, id, 0)
+      assert.deepStrictEqual(
+        told.map(({ sequence, type }) => `${sequence} ${type}`),
+        ["1 run.started", "2 node.completed", "3 run.completed"],
+      )
+      assert.strictEqual((yield* store.heartbeat(owner, Scenes.hourMillis)).size, 0)
+      const load = yield* store.load({ account: samples.account, limit: 9 })
+      assert.deepStrictEqual([load.queued, load.owned], [0, 0])
+      assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9), [])
+      const next = yield* Effect.flip(store.commit(Samples.step(commit.run, {})))
+      assert.strictEqual(next._tag, "StaleRun")
+    }),
+  )
+}
+
+const storingItems = (it: Tests): void => {
   it.effect("stores runs that their parent has computed as they ended, and hands out none", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -101,7 +149,7 @@ const storing = (it: Tests): void => {
 }
 
 /** The item, which has set aside 6 and cost so much. */
-const priced = ({ run, ...item }: StartedRun, cost: number): StartedRun => ({
+const priced = <A extends Pick<StartedRun, "run">>({ run, ...item }: A, cost: number) => ({
   ...item,
   run: { ...run, estimatedCredits: 6, actualCredits: cost, heldCredits: 0 },
   credits: [
@@ -112,6 +160,29 @@ const priced = ({ run, ...item }: StartedRun, cost: number): StartedRun => ({
 })
 
 const costing = (it: Tests): void => {
+  it.effect("books what a run has cost that its own start ends, or stores nothing of it", () =>
+    Effect.gen(function* () {
+      const samples = yield* Scenes.quiet
+      const store = yield* RunStore
+      const ledger = yield* LedgerStore
+      const { account } = samples
+      const by = { accountId: account, actor: "ada", reason: "a test" }
+      yield* ledger.meter({ ...by, id: "m" }, true)
+      yield* ledger.grant({ ...by, id: "g", amount: 7, priority: 0, expiresAt: null })
+      const [first, second] = [whole(samples, samples.runner()), whole(samples, samples.runner())]
+      const bill = (commit: typeof first) => ({ ...commit, ...priced(commit, 2) })
+      yield* store.commit(bill(first))
+      const refusal = yield* Effect.flip(store.commit(bill(second)))
+      assert.strictEqual(refusal._tag, "InsufficientCredits")
+      assert.isTrue(Option.isNone(yield* store.find(account, second.run.id)))
+      const { posted, reserved } = (yield* ledger.find(account)).account
+      assert.deepStrictEqual([posted, reserved], [5, 0])
+      const { days } = yield* ledger.usage({ account, from: 0, until: Samples.epoch * 2 })
+      const sums = days.map((day) => [day.runs, day.estimatedCredits, day.actualCredits])
+      assert.deepStrictEqual(sums, [[1, 6, 2]])
+    }),
+  )
+
   it.effect("lets each of them set aside what those before it gave back, and names the first", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -144,6 +215,7 @@ const costing = (it: Tests): void => {
 export const computedRunSuite = (it: Tests, hasLedger: boolean): void => {
   describe("RunStore.commit of runs that were computed", () => {
     storing(it)
+    storingItems(it)
     if (hasLedger) costing(it)
   })
 }

@@ -12,16 +12,17 @@ import type { Option } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
-import type { Run } from "../domain/Run.ts"
+import type { Run, RunRecord } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
 import { Caps } from "./internal/Caps.ts"
 import { claiming } from "./internal/Claiming.ts"
 import type { Prepared } from "./internal/FirstStep.ts"
+import type { Environment } from "./internal/RunState.ts"
 import type { Requirements, RunResult } from "./internal/RunScheduler.ts"
 import { RunScheduler, lost as tellLost } from "./internal/RunScheduler.ts"
-import type { GraphCache } from "./GraphCache.ts"
+import type { Compiled, GraphCache } from "./GraphCache.ts"
 import { Handlers } from "./internal/Handlers.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
@@ -58,6 +59,16 @@ export class Runner extends Context.Service<
     readonly giveSlot: (account: AccountId) => void
     /** Tells this process and the others that there may be a run to claim. */
     readonly look: Effect.Effect<void>
+    /**
+     * Decides the first step of a run that this runner starts. Without effects, a run may end with
+     * it; not if somebody may retry the start until it is answered.
+     */
+    readonly prepare: (
+      record: RunRecord,
+      graph: Compiled,
+      environment: Environment,
+      mayRetry: boolean,
+    ) => Prepared
     /** Executes a run that this runner owns, from a first step whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
     /** What attempts in progress in this process have charged, and this stored run does not say. */
@@ -192,6 +203,7 @@ const callsOf = (
   announce: Effect.Effect<void>,
   lagMillis: () => number,
 ): Omit<Runner["Service"], "giveSlot" | "hasSlot" | "id" | "look" | "takeSlot"> => ({
+  prepare: (...given) => scheduler.prepare(...given),
   launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
   chargedBeyond: (run) => scheduler.chargedBeyond(run),
   status: () => ({

@@ -24,13 +24,13 @@ import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { cancel, wait } from "./internal/Ending.ts"
-import { environmentOf, prepare } from "./internal/FirstStep.ts"
+import { environmentOf } from "./internal/FirstStep.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
 import { Ids } from "./Ids.ts"
 import type { Asked, StartRequest } from "./internal/NewRun.ts"
-import { newRunOf, pinnedRowsOf } from "./internal/NewRun.ts"
+import { mayRetry, newRunOf, pinnedRowsOf } from "./internal/NewRun.ts"
 import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
 import { planKept, planOf, services as planServices } from "./internal/StartPlan.ts"
@@ -273,19 +273,19 @@ interface HowStored {
   readonly isWithin: boolean
 }
 
-/** Stores a run with its first step, owned by this process, and executes it. */
+/** Stores a run with its first step, owned by this process, and executes what is left of it. */
 const begin = Effect.fnUntraced(function* <E>(
   { environment, runner }: Services,
+  asked: Asked,
   { definition, nodeRuns, run }: RunRecord,
   graph: Plan["graph"],
   insert: (commit: RunCommit) => Effect.Effect<void, E>,
 ) {
-  const owned = { ...run, owner: runner.id, fence: 1 }
+  const record = { run: { ...run, owner: runner.id, fence: 1 }, definition, nodeRuns }
   const atStart = { ...environment, now: run.createdAt }
-  const prepared = prepare({ run: owned, definition, nodeRuns }, graph, atStart)
+  const prepared = runner.prepare(record, graph, atStart, mayRetry(asked))
   yield* insert(prepared.first.commit)
-  yield* runner.launch(owned, prepared)
-  return prepared.first.commit.run
+  return yield* Effect.as(runner.launch(record.run, prepared), prepared.first.commit.run)
 })
 
 /**
@@ -342,7 +342,7 @@ const startOf = Effect.fnUntraced(function* (
     return commit.run
   }
   return yield* Effect.ensuring(
-    begin(services, { run, definition, nodeRuns: pinned }, graph, insert),
+    begin(services, asked, { run, definition, nodeRuns: pinned }, graph, insert),
     Effect.sync(() => runner.giveSlot(account)),
   )
 })

@@ -1,6 +1,6 @@
 // Nodes without effects: a step computes them together, and they read as if each had waited.
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
-import type { RunRecord } from "@millrace/core/domain/Run"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
 import type { Edge, Node } from "@millrace/core/domain/Workflow"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
@@ -10,10 +10,22 @@ import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Json } from "@millrace/core/domain/Json"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
+import { Clock, Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { account, byNode, edge, engine, Gates, node, nodeWith, run, start } from "./TestEngine.ts"
+import {
+  account,
+  byNode,
+  edge,
+  engine,
+  Gates,
+  node,
+  nodeWith,
+  run,
+  save,
+  start,
+} from "./TestEngine.ts"
 import { types } from "./TestEngine.ts"
+import { shifted } from "./ShiftedClock.ts"
 import { fund, known as costly, spends } from "./TestCredits.ts"
 
 const isComputed = ({ type }: Executable<Gates>) => type.key !== "gate" && type.key !== "nap"
@@ -57,9 +69,59 @@ describe("ComputedNodes", () => {
   it.effect("are stored by one commit, however long their chain is", () =>
     Effect.gen(function* () {
       const { nodeRuns, run: ended } = yield* run(...chain(100))
-      assert.deepStrictEqual([ended.status, ended.revision], ["COMPLETED", 2])
+      assert.deepStrictEqual([ended.status, ended.revision], ["COMPLETED", 1])
       assert.deepStrictEqual([ended.nodeRunCount, ended.attempts], [100, 100])
       assert.deepStrictEqual(nodeRuns.at(-1)?.output, { output: 7 })
+    }).pipe(at),
+  )
+
+  it.effect("are stored with the start of their run, which answers with its end", () =>
+    Effect.gen(function* () {
+      const started = yield* start(...chain(3))
+      assert.deepStrictEqual([started.status, started.revision], ["COMPLETED", 1])
+      const { run: ended } = yield* Runs.use((runs) => runs.wait(account, started.id))
+      assert.deepStrictEqual(ended, started)
+    }).pipe(at),
+  )
+
+  it.effect("of a start that may be retried wait until the run is stored", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save(...chain(3))
+      const key = { key: "again", bodyHash: "same" }
+      const { runId } = yield* runs.startOnce(account, { workflowId }, key)
+      const { run: ended } = yield* runs.wait(account, runId)
+      assert.deepStrictEqual([ended.status, ended.revision], ["COMPLETED", 2])
+    }).pipe(at),
+  )
+
+  it.effect("of many starts are computed for 20 ms before the event loop goes on", () => {
+    let millis = 0
+    const ticking = (clock: Clock.Clock) => shifted(clock, () => millis++)
+    return Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save(...chain(30))
+      const begin = runs.start(account, { workflowId })
+      const statusesOf = (all: ReadonlyArray<Run>) => all.map(({ status }) => status)
+      const together = yield* Effect.all([begin, begin], { concurrency: "unbounded" })
+      assert.deepStrictEqual(statusesOf(together), ["COMPLETED", "RUNNING"])
+      yield* Effect.promise(() => new Promise(setImmediate))
+      assert.deepStrictEqual(statusesOf([yield* begin]), ["COMPLETED"])
+    }).pipe(at, (effect) =>
+      Effect.flatMap(Clock.Clock, (clock) =>
+        Effect.provideService(effect, Clock.Clock, ticking(clock)),
+      ),
+    )
+  })
+
+  it.effect("whose cost goes beyond the estimate fail their run, and not its start", () =>
+    Effect.gen(function* () {
+      yield* fund(10)
+      const nodes = [spends("a", 1), spends("b", 2, { charges: [20] })]
+      const started = yield* start(nodes, [edge("a", "b")])
+      const { run: ended } = yield* Runs.use((runs) => runs.wait(account, started.id))
+      assert.deepStrictEqual([ended.status, ended.actualCredits], ["FAILED", 21_000_000])
+      assert.match(ended.error ?? "", /credits ran out/)
     }).pipe(at),
   )
 
@@ -111,11 +173,17 @@ describe("ComputedNodes", () => {
   it.effect("that do not end at once are in progress like others", () => {
     const calls: Array<string> = []
     return Effect.gen(function* () {
-      const [nodes, edges] = chain(3, "slow")
-      const { run: ended } = yield* run(nodes, edges)
-      assert.strictEqual(ended.status, "COMPLETED")
-      assert.deepStrictEqual(calls, ["n1", "n2"])
-      assert.deepStrictEqual([ended.nodeRunCount, ended.attempts], [3, 3])
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save(...chain(3, "slow"))
+      for (let nth = 1; nth <= 5; nth++) {
+        calls.length = 0
+        const started = yield* runs.start(account, { workflowId })
+        const { run: ended } = yield* runs.wait(account, started.id)
+        assert.strictEqual(ended.status, "COMPLETED")
+        assert.deepStrictEqual([ended.nodeRunCount, ended.attempts], [3, 3])
+        // Three runs in a row show that it is in vain to begin them before they are stored.
+        assert.deepStrictEqual(calls, nth > 3 ? ["n1", "n2"] : ["n1", "n1", "n2"])
+      }
     }).pipe(Effect.provide(engine([...computed(types), slow(calls)])))
   })
 

@@ -40,6 +40,8 @@ import { Ids } from "../Ids.ts"
 import { costOf } from "./Billing.ts"
 import { isWorkflowId, missing } from "./Called.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
+import type { ComputedTries } from "./ComputedTries.ts"
+import { triesOf } from "./ComputedTries.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import { givenRowsOf, newRunOf, overlayOf } from "./NewRun.ts"
 import type { Plan } from "./Plan.ts"
@@ -90,12 +92,8 @@ export interface BodyRun extends RunRecord {
 }
 
 /** A body that can be executed. */
-export interface ReadyBody extends Pick<Plan, "definition" | "graph"> {
+export interface ReadyBody extends Pick<Plan, "definition" | "graph">, ComputedTries {
   readonly compiled: Graph
-  /** True if all of its nodes may be computed within a turn of the loop. */
-  readonly isPlain: boolean
-  /** Mutable: how many of its runs, one after the other, did not end when they were computed. */
-  vain: number
 }
 
 /** The same run, to be claimed by whoever has room for it. */
@@ -245,13 +243,6 @@ const prepare = (services: Services): ChildSource["prepare"] =>
     return { run: commit.run, credits: commit.credits ?? [], definition }
   })
 
-/**
- * True for a body whose nodes reach nothing outside, and need neither secrets nor JavaScript. What
- * is given to it has no effects any more.
- */
-const isPlain = ({ hasScripts, nodes, secrets }: Graph): boolean =>
-  !hasScripts && secrets.length === 0 && nodes.every(({ type }) => type.effects === "none")
-
 /** Bodies that were started before, by the body of a compiled graph. */
 const readyBodies = new WeakMap<Body, ReadyBody>()
 
@@ -269,7 +260,7 @@ const readyBody = (
   }
   const compiled = graph.success
   const definition = { ...drawn, nodes: frozenNodes(compiled) }
-  const ready = { definition, graph, compiled, isPlain: isPlain(compiled), vain: 0 }
+  const ready = { definition, graph, compiled, ...triesOf(compiled) }
   readyBodies.set(body, ready)
   return Result.succeed(ready)
 }

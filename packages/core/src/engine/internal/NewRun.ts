@@ -98,6 +98,10 @@ export interface Asked {
   readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
 }
 
+/** True for a start that somebody may retry until it is answered, or its run is stored. */
+export const mayRetry = ({ claimFence, idempotencyKey, runId }: Asked): boolean =>
+  claimFence !== undefined || idempotencyKey !== undefined || runId !== undefined
+
 const modeOf = ({ rerun, singleNodeId }: StartRequest): RunMode =>
   singleNodeId !== undefined ? "single" : rerun === undefined ? "full" : "rerun"
 

@@ -20,7 +20,7 @@ import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { Cancel } from "../../ports/CallbackEffect.ts"
 import { begin } from "../../ports/CallbackEffect.ts"
-import type { GraphCache } from "../GraphCache.ts"
+import type { Compiled, GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
 import { CurrentApprovalLinks } from "./ApprovalTokens.ts"
@@ -28,13 +28,14 @@ import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import { RunNotifier } from "../RunNotifier.ts"
 import { commitAfterFailure, hasRunsToClaim } from "./Commit.ts"
-import { computeRun } from "./ComputedRun.ts"
+import { computeRun, computeStart } from "./ComputedRun.ts"
 import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
-import { parkAfterMillis, takeUp } from "./FirstStep.ts"
+import { parkAfterMillis, prepare, takeUp } from "./FirstStep.ts"
 import type { Handlers } from "./Handlers.ts"
 import type { Shared } from "./RunExecution.ts"
 import { RunExecution } from "./RunExecution.ts"
+import type { Environment } from "./RunState.ts"
 import { recordOf } from "./RunState.ts"
 import type { Slots } from "./Slots.ts"
 import type { ChargedSoFar } from "./Cancelation.ts"
@@ -135,6 +136,8 @@ export class RunScheduler {
   readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
   readonly #dispatcher: Scheduler.SchedulerDispatcher
   #line: Array<LiveRun> = []
+  /** How long starts have computed in this turn of the event loop. */
+  #computedMillis = 0
   #isScheduled = false
   #isPassing = false
   #isDraining = false
@@ -190,6 +193,35 @@ export class RunScheduler {
   /** Gives messages to the executions of their runs. */
   receive(inboxes: ReadonlyArray<Inbox>): void {
     for (const { messages, runId } of inboxes) this.runs.get(runId)?.execution?.receive(messages)
+  }
+
+  /**
+   * Decides the first step of a run that this process starts. If its nodes have no effects, they
+   * are computed, and the run is stored once if it ends with that; but not once the starts of this
+   * turn of the event loop have computed long enough. A start that somebody may retry is stored
+   * first, so that a handler which ends the process is not called again and again.
+   */
+  prepare(
+    record: RunRecord,
+    graph: Compiled,
+    environment: Environment,
+    mayRetry: boolean,
+  ): Prepared {
+    const mayCompute = !mayRetry && this.#computedMillis < millisPerPass
+    const computed = mayCompute ? this.#compute(record, graph, environment) : undefined
+    return computed ?? prepare(record, graph, environment)
+  }
+
+  #compute(record: RunRecord, graph: Compiled, environment: Environment): Prepared | undefined {
+    const computed = computeStart(this.#shared, record, graph, environment)
+    const millis = Math.max(0, this.#now() - environment.now)
+    if (millis > 0 && this.#computedMillis === 0) {
+      this.#dispatcher.scheduleTask(() => {
+        this.#computedMillis = 0
+      }, 0)
+    }
+    this.#computedMillis += millis
+    return computed
   }
 
   /** Executes a run from its first step, whose commit is stored. */
