@@ -143,9 +143,9 @@ export interface NodeOptions<
   readonly delivery?: "at-least-once" | "at-most-once"
   /**
    * `none`: the handler only computes its outputs from its inputs, without a promise. Many such
-   * nodes are then stored by one commit. After a crash the handler is called again with the same
-   * inputs. `reads`: it looks at the outside world. `writes`, the default: it changes something
-   * there.
+   * nodes are then stored by one commit, and a run of nothing else by that of its start; until
+   * then, there is no run. After a crash the handler is called again with the same inputs. `reads`:
+   * it looks at the outside world. `writes`, the default: it changes something there.
    */
   readonly effects?: "none" | "reads" | "writes"
   /** What a node with some inputs puts out, for the catalogue. */

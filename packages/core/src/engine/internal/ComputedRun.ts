@@ -20,9 +20,8 @@ import type { Prepared } from "./FirstStep.ts"
 import { parkAfterMillis } from "./FirstStep.ts"
 import type { Shared } from "./RunExecution.ts"
 import { RunExecution } from "./RunExecution.ts"
-import type { Environment, RunState } from "./RunState.ts"
+import type { Environment } from "./RunState.ts"
 import { resume } from "./RunState.ts"
-import type { Step } from "./Step.ts"
 import { decideStep } from "./Step.ts"
 
 /** Nothing is stored for a run that is not stored itself: what needs that does not end at once. */
@@ -41,12 +40,6 @@ const handlersOf = (handlers: Shared["handlers"], runId: RunId): Shared["handler
   forget: () => {},
 })
 
-/** A first step, and how far the run has come with it. */
-interface Computed {
-  readonly progress: RunState
-  readonly first: Step
-}
-
 /**
  * The first step, if it ends the run. `undefined` if it does not, or the steps of such runs usually
  * do not: then the run has to be executed as any other run.
@@ -57,7 +50,7 @@ const compute = (
   record: RunRecord,
   graph: Graph,
   environment: Environment,
-): Computed | undefined => {
+): Prepared | undefined => {
   if (!known.isPlain || known.vain >= itemTries) return undefined
   const { values } = shared
   const own = { ...shared, values: values && storingNothing(values) }
