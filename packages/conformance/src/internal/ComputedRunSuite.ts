@@ -4,7 +4,7 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import * as Ledger from "@millrace/core/domain/Ledger"
-import type { RunnerId } from "@millrace/core/domain/Id"
+import type { AccountId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { StartedRun } from "@millrace/core/ports/RunStore"
@@ -159,6 +159,14 @@ const priced = <A extends Pick<StartedRun, "run">>({ run, ...item }: A, cost: nu
   ],
 })
 
+/** Gives an account so many credits, and no more. */
+const grant = Effect.fnUntraced(function* (accountId: AccountId, amount: number) {
+  const ledger = yield* LedgerStore
+  const by = { accountId, actor: "ada", reason: "a test" }
+  yield* ledger.meter({ ...by, id: "m" }, true)
+  yield* ledger.grant({ ...by, id: "g", amount, priority: 0, expiresAt: null })
+})
+
 const costing = (it: Tests): void => {
   it.effect("books what a run has cost that its own start ends, or stores nothing of it", () =>
     Effect.gen(function* () {
@@ -166,9 +174,7 @@ const costing = (it: Tests): void => {
       const store = yield* RunStore
       const ledger = yield* LedgerStore
       const { account } = samples
-      const by = { accountId: account, actor: "ada", reason: "a test" }
-      yield* ledger.meter({ ...by, id: "m" }, true)
-      yield* ledger.grant({ ...by, id: "g", amount: 7, priority: 0, expiresAt: null })
+      yield* grant(account, 7)
       const [first, second] = [whole(samples, samples.runner()), whole(samples, samples.runner())]
       const bill = (commit: typeof first) => ({ ...commit, ...priced(commit, 2) })
       yield* store.commit(bill(first))
@@ -189,9 +195,7 @@ const costing = (it: Tests): void => {
       const store = yield* RunStore
       const ledger = yield* LedgerStore
       const { account } = samples
-      const by = { accountId: account, actor: "ada", reason: "a test" }
-      yield* ledger.meter({ ...by, id: "m" }, true)
-      yield* ledger.grant({ ...by, id: "g", amount: 10, priority: 0, expiresAt: null })
+      yield* grant(account, 10)
       const parent = yield* Scenes.owned(samples)
       const items = [0, 1, 2, 3].map((index) => priced(itemOf(samples, parent, index), 2))
       const dear = Samples.step(parent, {}, { starts: items })

@@ -22,8 +22,8 @@ export const childrenAtOnce = 50
 /** Characters, counted roughly, of items that a loop computes before it stores them (256 KiB). */
 export const turnCharacters = 262_144
 
-/** Items in a row that do not end at once; after them, no more of their body are computed. */
-export const itemTries = 3
+/** Runs in a row that do not end at once; after them, no more of their graph are computed first. */
+export const computedTries = 3
 
 /** Children of a node that are read at a time. */
 export const childrenPerPage = 100

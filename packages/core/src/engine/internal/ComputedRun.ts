@@ -9,7 +9,7 @@
  */
 import type { RunId } from "../../domain/Id.ts"
 import { Effect, Result } from "effect"
-import { itemTries } from "../../domain/Limits.ts"
+import { computedTries } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import type { Graph } from "../../graph/Graph.ts"
 import type { Compiled } from "../GraphCache.ts"
@@ -51,7 +51,7 @@ const compute = (
   graph: Graph,
   environment: Environment,
 ): Prepared | undefined => {
-  if (!known.isPlain || known.vain >= itemTries) return undefined
+  if (!known.isPlain || known.vain >= computedTries) return undefined
   const { values } = shared
   const own = { ...shared, values: values && storingNothing(values) }
   const progress = resume(record, graph, environment)
