@@ -3,9 +3,10 @@
  * server in turn. Connections without a request are closed before the servers would.
  *
  * Guarantees: a request is sent again, to the next server, only where the connection was refused,
- * for then nobody has seen it. Leaves out: watching `/readyz`; so whatever a server does when it
- * stops is met by requests.
+ * or where the system reset a new one; the latter are counted. Every start has an idempotency key.
+ * Leaves out: watching `/readyz`; so whatever a server does when it stops is met by requests.
  */
+import { randomUUID } from "node:crypto"
 import { Agent, request } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 
@@ -24,14 +25,19 @@ interface Asked {
 
 /** A request without an answer. */
 class Broken extends Error {
-  readonly code: string
+  /** Nothing listened. */
+  readonly isRefused: boolean
+  /** The system reset the connection before it had an answer to its first request. */
+  readonly isNewReset: boolean
 
   constructor(cause: Error, wasKept: boolean) {
     const code = "code" in cause ? String(cause.code) : ""
     super(
       `${cause.message} on a ${wasKept ? "kept" : "new"} connection at ${new Date().toISOString()}`,
     )
-    this.code = code
+    this.isRefused = code === "ECONNREFUSED"
+    // Where the server closed the connection in good order, no call to the system failed.
+    this.isNewReset = !wasKept && code === "ECONNRESET" && "syscall" in cause
   }
 }
 
@@ -51,6 +57,8 @@ export class Balancer {
   readonly faults: Array<string> = []
   /** How many answers came. */
   answers = 0
+  /** How often the system reset a new connection. Its request was sent again. */
+  resets = 0
   readonly #agent = new Agent({ keepAlive: true, timeout: idleMillis })
   readonly #ports: ReadonlyArray<number>
   readonly #secret: string
@@ -99,28 +107,34 @@ export class Balancer {
     }
   }
 
-  /** Asks the server whose turn it is; the next one as long as connections are refused. */
+  /** Asks the server whose turn it is; the next one as long as no connection is made. */
   async #ask(asked: Asked): Promise<Answer> {
     const turn = this.#turn++
+    const key = randomUUID()
     for (let tries = 0; ; tries++) {
       const port = this.#ports[(turn + tries) % this.#ports.length]!
       try {
-        return await this.#send(port, asked)
+        return await this.#send(port, asked, key)
       } catch (cause) {
-        const isRefused = cause instanceof Broken && cause.code === "ECONNREFUSED"
-        if (!isRefused || tries > this.#ports.length) throw cause
+        if (!(cause instanceof Broken) || tries > this.#ports.length) throw cause
+        if (cause.isNewReset) this.resets++
+        else if (!cause.isRefused) throw cause
       }
     }
   }
 
-  #send(port: number, { body, method, path }: Asked): Promise<Answer> {
+  #send(port: number, { body, method, path }: Asked, key: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const headers = {
         authorization: `Bearer ${this.#secret}`,
         ...(text === undefined
           ? {}
-          : { "content-type": "application/json", "content-length": text.length }),
+          : {
+              "content-type": "application/json",
+              "content-length": text.length,
+              "idempotency-key": key,
+            }),
       }
       const options = { host: "127.0.0.1", port, path: `/api/v1${path}`, method, headers }
       const sent = request({ ...options, agent: this.#agent }, (response) => {
