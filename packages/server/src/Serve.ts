@@ -139,7 +139,7 @@ export const serve = (
     yield* Effect.logInfo(`millrace ${version} listens on ${Exposure.placeOf(listener)}`)
     const warning = Exposure.warningOf(listener)
     if (warning !== undefined) yield* Effect.logWarning(warning)
-    yield* Memory.giveBack
+    yield* Memory.settle
     return yield* Effect.never
   }).pipe(
     Effect.scoped,
