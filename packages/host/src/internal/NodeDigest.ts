@@ -3,13 +3,13 @@
  */
 import { Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 
-const hash = (algorithm: Digest.Algorithm, data: Uint8Array) =>
-  createHash(algorithm.name.replace("-", "").toLowerCase()).update(data)
+const nameOf = ({ name }: Digest.Algorithm): string => name.replace("-", "").toLowerCase()
 
 /** Every algorithm, synchronously. */
 export const layer: Layer.Layer<Digest.Digest> = Layer.succeed(Digest.Digest, {
-  digest: (algorithm, data) => Effect.sync(() => new Uint8Array(hash(algorithm, data).digest())),
-  digestHex: (algorithm, data) => Effect.sync(() => hash(algorithm, data).digest("hex")),
+  digest: (algorithm, data) =>
+    Effect.sync(() => new Uint8Array(hash(nameOf(algorithm), data, "buffer"))),
+  digestHex: (algorithm, data) => Effect.sync(() => hash(nameOf(algorithm), data, "hex")),
 })

@@ -15,6 +15,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { BodyTooLarge, Compressed, InvalidRequest, NotJson } from "../Errors.ts"
 import * as Form from "../Form.ts"
 import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
+import * as NodeBody from "./NodeBody.ts"
 
 /** Of a longer body only the first problem is named, because naming all of them takes time. */
 const fullReportLength = 65_536
@@ -67,6 +68,17 @@ export const parseJson = (
 const bodyWasRead =
   "body: was read before Millrace got the request; mount Millrace in front of what reads bodies"
 
+/** The bytes of a body, as the adapter reads them. */
+const adapted = (request: HttpServerRequest.HttpServerRequest, limit: number) =>
+  request.arrayBuffer.pipe(
+    Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(limit)),
+    Effect.mapError(({ reason }): NodeBody.BodyProblem =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? "too large"
+        : "incomplete",
+    ),
+  )
+
 /** Reads the bytes of a body, at most as many as it may have. */
 export const readBytes = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
@@ -78,13 +90,13 @@ export const readBytes = Effect.fnUntraced(function* (
   if (Number(request.headers["content-length"] ?? 0) > bodyBytes) {
     return yield* new BodyTooLarge({ limit: bodyBytes })
   }
-  return yield* request.arrayBuffer.pipe(
-    Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
-    Effect.mapError(({ reason }) =>
-      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-        ? new BodyTooLarge({ limit: bodyBytes })
-        : new InvalidRequest({ message: "body: could not be read" }),
-    ),
+  const message = NodeBody.messageOf(request)
+  const bytes =
+    message === undefined ? adapted(request, bodyBytes) : NodeBody.read(message, bodyBytes)
+  return yield* Effect.mapError(bytes, (problem) =>
+    problem === "too large"
+      ? new BodyTooLarge({ limit: bodyBytes })
+      : new InvalidRequest({ message: "body: could not be read" }),
   )
 })
 
