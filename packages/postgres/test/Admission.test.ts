@@ -10,6 +10,7 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { storesOver } from "./CountedStatements.ts"
 import * as Clock from "./TestClock.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
@@ -115,27 +116,15 @@ describe("KeyStore.admit of many at once", () => {
       const { hash, samples } = yield* makeKey(store, 1_000, 1_000)
       const workflow = samples.workflow()
       yield* workflows.insert(workflow)
-      let statements = 0
-      const counting: SqlClient = new Proxy(Context.get(server!, SqlClient), {
-        get: (sql, name) => {
-          if (name === "withoutTransforms") return () => counting
-          if (name !== "unsafe") return Reflect.get(sql, name) as unknown
-          return (text: string, parameters?: ReadonlyArray<unknown>) => {
-            if (text.includes("api_keys")) statements += 1
-            return sql.unsafe(text, parameters)
-          }
-        },
-      })
-      const own = Layer.build(
-        Layer.provide(Layer.fresh(Stores.layerStorage), Layer.succeed(SqlClient, counting)),
-      )
-      const { admit } = Context.get(yield* own, KeyStore)
+      const client = Context.get(server!, SqlClient)
+      const { count, stores: own } = yield* storesOver(client, "api_keys")
+      const { admit } = Context.get(own, KeyStore)
       assert.deepInclude(yield* admit(hash, workflow.id), { workflow: Option.some(workflow) })
-      assert.strictEqual(statements, 1)
+      assert.strictEqual(count(), 1)
       yield* Effect.forEach(Array.from({ length: 100 }), () => admit(hash, workflow.id), {
         concurrency: "unbounded",
       })
-      assert.isAtMost(statements, 3)
+      assert.isAtMost(count(), 3)
     }).pipe(Effect.scoped),
   )
 

@@ -31,6 +31,30 @@ const find = (it: Tests): void => {
       assert.isTrue(Option.isNone(yield* store.find(account, strange)))
     }),
   )
+
+  it.effect("gives each of many who ask at once what is theirs", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const { account, stranger } = samples
+      const runs = Array.from({ length: 40 }, (_, index) =>
+        samples.run({ accountId: index % 2 === 0 ? account : stranger }),
+      )
+      for (const run of runs) {
+        const nodeRuns = [Samples.nodeRun("n", { output: { value: run.id } })]
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
+      }
+      const asked = runs.flatMap(({ id }) => [account, stranger, account].map((by) => ({ by, id })))
+      const found = yield* Effect.forEach(asked, ({ by, id }) => store.find(by, id), {
+        concurrency: "unbounded",
+      })
+      for (const [index, { by, id }] of asked.entries()) {
+        const own = runs.find((run) => run.id === id && run.accountId === by)
+        const outputs = Option.map(found[index]!, ({ nodeRuns }) => nodeRuns.map((n) => n.output))
+        assert.deepStrictEqual(Option.getOrUndefined(outputs), own && [{ value: id }])
+      }
+    }),
+  )
 }
 
 const settings = (it: Tests): void => {

@@ -28,7 +28,7 @@ import type {
   RunQuery,
   RunStore,
 } from "@millrace/core/ports/RunStore"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DatabasePort } from "./DatabaseError.ts"
@@ -54,9 +54,11 @@ UNION ALL`
 // OFFSET 0 makes Postgres look up rows by key. A join might read whole tables.
 const statement = (head: string, isWanted = "true") => `
 WITH chosen AS MATERIALIZED (
-  SELECT r.* FROM unnest(${Rows.unseen("$1::text[]")}) AS wanted (id) CROSS JOIN LATERAL (
-    SELECT * FROM runs r
-    WHERE r.id = wanted.id AND ($2::text IS NULL OR ${Rows.isOf("r.account_id", "$2")}) OFFSET 0
+  SELECT r.* FROM (
+    SELECT unnest(${Rows.unseen("$1::text[]")}) AS id, unnest($2::text[]) AS account
+  ) wanted CROSS JOIN LATERAL (
+    SELECT * FROM runs r WHERE r.id = wanted.id
+      AND (wanted.account IS NULL OR ${Rows.isOf("r.account_id", "wanted.account")}) OFFSET 0
   ) r
 )${head}
 SELECT d.id, NULL::json AS run, ${Rows.object(Rows.definitions, "d")} AS definition,
@@ -105,7 +107,30 @@ export const read = (
   ids: ReadonlyArray<RunId>,
 ): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
   const unique = [...new Set(ids.map(Rows.text))]
-  return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
+  const accounts = account === null ? [] : unique.map(() => account)
+  return Effect.map(sql.unsafe<Part>(parts, [unique, accounts]), assemble)
+}
+
+/** A run, and the account that asks for it. */
+export interface Wanted {
+  readonly account: AccountId
+  readonly id: RunId
+}
+
+/** The record of each run that the account has, in one statement. */
+export const readEach = (
+  sql: SqlClient,
+  wanted: ReadonlyArray<Wanted>,
+): Effect.Effect<ReadonlyArray<Option.Option<RunRecord>>, SqlError> => {
+  const distinct = Rows.distinct(wanted, ({ account, id }) => `${account} ${id}`)
+  const columns = [distinct.map(({ id }) => Rows.text(id)), distinct.map(({ account }) => account)]
+  return Effect.map(sql.unsafe<Part>(parts, columns), (rows) => {
+    const records = new Map(assemble(rows).map((record) => [record.run.id, record]))
+    return wanted.map(({ account, id }) => {
+      const record = records.get(id)
+      return record?.run.accountId === account ? Option.some(record) : Option.none()
+    })
+  })
 }
 
 /** Definitions that were read, by their ids. They never change. */
@@ -132,7 +157,7 @@ export const complete = (
   }
   const ids = runs.map(({ id }) => Rows.text(id))
   const known = runs.map((run): Part => ({ id: run.id, run, definition: null, node: null }))
-  return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, null, [...found.keys()]]), (rows) => {
+  return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, [], [...found.keys()]]), (rows) => {
     const records = assemble([...known, ...rows], found)
     for (const { definition } of records) definitions.set(definition.id, definition)
     return records

@@ -7,7 +7,7 @@
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import { definitionsCached } from "@millrace/core/domain/Limits"
-import type { Definition } from "@millrace/core/domain/Run"
+import type { Definition, RunRecord } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
@@ -34,6 +34,13 @@ import { WrittenRuns } from "./WrittenRuns.ts"
 
 /** How many commits one statement applies at most. */
 const commitsPerFlush = 256
+
+/**
+ * How many records one statement reads at most, and how many such statements run at once. A record
+ * may be large: so many are in memory at the same time, and wait for the largest of a statement.
+ */
+const recordsPerRead = 8
+const concurrentReads = 4
 
 /** Writes commits, and remembers what was written if no transaction of a caller may undo it. */
 const flush = (sql: SqlClient, written: WrittenRuns) => (commits: ReadonlyArray<RunCommit>) =>
@@ -103,8 +110,17 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
     )
 })
 
-const find = (sql: SqlClient, account: AccountId, id: RunId) =>
-  Effect.map(RunRecords.read(sql, account, [id]), (records) => Option.fromUndefinedOr(records[0]))
+/** Reads that arrive at the same time share a statement. */
+const makeFind = (sql: SqlClient) =>
+  Effect.map(
+    Statements.gather<RunRecords.Wanted, Option.Option<RunRecord>>(sql, {
+      keyOf: () => undefined,
+      flush: (wanted) => RunRecords.readEach(sql, wanted),
+      maxMembers: recordsPerRead,
+      flushesAtOnce: concurrentReads,
+    }),
+    (submit) => (account: AccountId, id: RunId) => submit({ account, id }),
+  )
 
 const takeOver = Effect.fnUntraced(function* (
   sql: SqlClient,
@@ -113,7 +129,7 @@ const takeOver = Effect.fnUntraced(function* (
   runner: RunnerId,
 ) {
   const run = yield* RunClaims.takeOver(sql, account, id, runner)
-  if (run === undefined) return yield* find(sql, account, id)
+  if (run === undefined) return (yield* RunRecords.readEach(sql, [{ account, id }]))[0]!
   return Option.fromUndefinedOr((yield* RunRecords.complete(sql, [run], new Map()))[0])
 })
 
@@ -145,7 +161,7 @@ const make = Effect.gen(function* () {
     suspects: (limit) => suspects(sql, limit),
     clearLosses: (id) => Quarantine.clearLosses(sql, id),
     typesInUse: (oldest) => typesInUse(sql, oldest),
-    find: (account, id) => find(sql, account, id),
+    find: yield* makeFind(sql),
     findMany: (account, ids, mostBytes) =>
       mostBytes === undefined
         ? RunRecords.read(sql, account, ids)
