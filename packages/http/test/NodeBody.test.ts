@@ -14,7 +14,7 @@ const requestOf = (source: object, headers: Readonly<Record<string, string>> = {
   ({ source, headers }) as HttpServerRequest.HttpServerRequest
 
 /** Waits until a stream has told its listeners what it had to tell. */
-const turn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 describe("The body of a message", () => {
   it.effect("is one, however many pieces it comes in", () =>

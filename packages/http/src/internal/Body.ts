@@ -1,5 +1,5 @@
 /**
- * Reads the bodies of requests. Nothing else reads bodies.
+ * Reads the bodies of requests. Every body is read by way of this module.
  *
  * Guarantees: reads at most `bodyBytes`, and nothing of a body whose `Content-Length` is larger; a
  * client that sent `Expect: 100-continue` is then not told to go on. The text is valid UTF-8 and
@@ -68,7 +68,7 @@ export const parseJson = (
 const bodyWasRead =
   "body: was read before Millrace got the request; mount Millrace in front of what reads bodies"
 
-/** The bytes of a body, as the adapter reads them. */
+/** The bytes of a body, read by the HTTP adapter. */
 const adapted = (request: HttpServerRequest.HttpServerRequest, limit: number) =>
   request.arrayBuffer.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(limit)),

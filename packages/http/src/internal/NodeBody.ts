@@ -1,9 +1,9 @@
 /**
- * Reads the body of a message of Node's HTTP server. The adapter's own way, for any readable, takes
- * a tenth of the processor's time of a start over HTTP.
+ * Reads the body of a message of Node's HTTP server. The HTTP adapter can read any stream, and that
+ * takes a tenth of the processor's time of a start.
  *
- * Guarantees: keeps no more than the limit. Leaves out messages that ask for something before their
- * body (`Expect`, `Upgrade`): the adapter answers those.
+ * Guarantees: keeps no more bytes than the limit. Leaves out requests with `Expect` or `Upgrade`:
+ * the adapter has to answer something before their bodies come.
  */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -17,7 +17,7 @@ export interface Message {
   destroy(): unknown
 }
 
-/** A body that has more bytes than it may have, or that ended before its end. */
+/** The body is larger than the limit, or its client stopped sending it. */
 export type BodyProblem = "too large" | "incomplete"
 
 /** The message of a request, if its body can be read here. */
@@ -40,7 +40,7 @@ const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): ArrayBuffer 
   return bytes.buffer
 }
 
-/** The bytes of a body. What is too large is still received, and thrown away. */
+/** The bytes of a body. The rest of a body that is too large is received and thrown away. */
 export const read = (message: Message, limit: number): Effect.Effect<ArrayBuffer, BodyProblem> =>
   Effect.callback((resume) => {
     const chunks: Array<Uint8Array> = []
@@ -54,7 +54,7 @@ export const read = (message: Message, limit: number): Effect.Effect<ArrayBuffer
       if (length <= limit) return void chunks.push(chunk)
       end(Effect.fail("too large"))
     }
-    const onEnd = (): void => end(Effect.sync(() => joined(chunks, length)))
+    const onEnd = (): void => end(Effect.succeed(joined(chunks, length)))
     const onFailure = (): void => end(Effect.fail("incomplete"))
     const stop = (): void => {
       message.off("data", onData)

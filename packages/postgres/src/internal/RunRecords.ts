@@ -51,6 +51,7 @@ SELECT r.id, ${Rows.object(Rows.runs, "r")} AS run, NULL::json AS definition, NU
 FROM chosen r
 UNION ALL`
 
+// Where $2 has no account for an id, the run may be of any account.
 // OFFSET 0 makes Postgres look up rows by key. A join might read whole tables.
 const statement = (head: string, isWanted = "true") => `
 WITH chosen AS MATERIALIZED (
@@ -117,7 +118,7 @@ export interface Wanted {
   readonly id: RunId
 }
 
-/** The record of each run that the account has, in one statement. */
+/** For each, the record of the run if it is of that account. One statement reads all. */
 export const readEach = (
   sql: SqlClient,
   wanted: ReadonlyArray<Wanted>,

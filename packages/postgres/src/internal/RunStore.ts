@@ -1,8 +1,9 @@
 /**
  * The run store on Postgres.
  *
- * Guarantees: commits that arrive at the same time share a statement. A commit in a transaction of
- * the caller takes part in it. Leaves out: the statements; other modules of this folder have them.
+ * Guarantees: commits that arrive at the same time share a statement, and so do reads of runs. A
+ * commit in a transaction of the caller takes part in it. Leaves out: the statements; other modules
+ * of this folder have them.
  */
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
@@ -36,8 +37,9 @@ import { WrittenRuns } from "./WrittenRuns.ts"
 const commitsPerFlush = 256
 
 /**
- * How many records one statement reads at most, and how many such statements run at once. A record
- * may be large: so many are in memory at the same time, and wait for the largest of a statement.
+ * How many records one statement reads at most, and how many such statements run at once. Both are
+ * small, because records may be large: together they are in memory, and each waits for the largest
+ * of its statement.
  */
 const recordsPerRead = 8
 const concurrentReads = 4
